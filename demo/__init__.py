@@ -1,0 +1,1 @@
+"""Demo: data, compose files and a local launcher; nothing else imports this room."""

@@ -1,0 +1,80 @@
+"""The sentence above the table: which portfolio, what, for which days."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from pipe.format import format_cell, format_day
+from schemas.language import Both, Language
+from schemas.state import StepResult
+from schemas.table import Table
+
+
+def headline(tables: Sequence[Table], results: Sequence[StepResult]) -> Both:
+    """Return the headline; a single figure is said in words."""
+    return Both(_headline(tables, results, "ru"), _headline(tables, results, "en"))
+
+
+def _headline(tables: Sequence[Table], results: Sequence[StepResult], language: Language) -> str:
+    filled = [table for table in tables if table.rows]
+    if not filled:
+        return Both("Данных нет.", "No data.").to(language)
+    subject = _subject(filled, language)
+    days = _days(results, language)
+    if len(filled) == 1 and len(filled[0].rows) == 1:
+        table = filled[0]
+        said = []
+        row = table.rows[0]
+        currency = _currency(table, row)
+        for column, cell in zip(table.columns, row, strict=True):
+            if column.role == "value":
+                shown = format_cell(cell, column, language, currency=currency)
+                missing = Both("нет достоверной цифры", "no sound figure").to(language)
+                said.append(f"{column.title().to(language)}: **{shown or missing}**")
+        parts = "; ".join(said[:6])
+        return " · ".join(part for part in (subject, parts, days) if part)
+    count = sum(len(table.rows) for table in filled)
+    rows = Both(f"строк: {count}", f"rows: {count}").to(language)
+    return " · ".join(part for part in (subject, days, rows) if part)
+
+
+def _currency(table: Table, row: tuple[Any, ...]) -> str:
+    place = table.position("Currency")
+    return str(row[place] or "") if place is not None else ""
+
+
+def _subject(tables: Sequence[Table], language: Language) -> str:
+    names: dict[Any, str] = {}
+    for table in tables:
+        if "InvestmentPortfolioID" not in table.names:
+            continue
+        for record in table.records():
+            code = record.get("PortfolioCode")
+            name = str(record.get("Portfolio") or record["InvestmentPortfolioID"])
+            names[record["InvestmentPortfolioID"]] = f"{name} ({code})" if code else name
+    if not names:
+        return ""
+    if len(names) <= 3:
+        return ", ".join(names.values())
+    return Both(f"портфелей: {len(names)}", f"portfolios: {len(names)}").to(language)
+
+
+def _days(results: Sequence[StepResult], language: Language) -> str:
+    """Return the interval asked for, where all shown steps have one and the same."""
+    spans = {
+        (str(result.args.get("start_date") or "")[:10], str(result.args.get("end_date") or "")[:10])
+        for result in results
+        if result.show_data and result.table is not None
+    }
+    if len(spans) != 1:
+        return ""
+    start, end = next(iter(spans))
+    try:
+        first, last = date.fromisoformat(start), date.fromisoformat(end)
+    except ValueError:
+        return ""
+    if first == last:
+        return format_day(first, language)
+    return f"{format_day(first, language)}–{format_day(last, language)}"

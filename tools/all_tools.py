@@ -1,0 +1,18 @@
+"""Every tool there is, in the order the planner reads them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tools.cashflow import CASHFLOW_TOOL
+from tools.composite import COMPOSITE_OPERATIONS
+from tools.discovery import DISCOVERY_TOOL
+from tools.profit import PROFIT_TOOL
+from tools.rawsql import RAW_TOOL
+from tools.registry import Registry
+
+
+def build_registry() -> Registry:
+    """Return the registry of the product."""
+    profit = replace(PROFIT_TOOL, operations=(*PROFIT_TOOL.operations, *COMPOSITE_OPERATIONS))
+    return Registry((profit, CASHFLOW_TOOL, DISCOVERY_TOOL, RAW_TOOL))

@@ -1,0 +1,348 @@
+"""cashflow_tool: NAV, inflow, outflow and net flow, per day, per period or in all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from schemas.errors import NoData
+from schemas.language import Both
+from schemas.periods import Period
+from schemas.table import TOTAL, Column, Notice, Table
+from tools.context import ToolContext
+from tools.flows import (
+    FLOW_QUALITY,
+    IN_PERIOD,
+    UP_TO_END,
+    daily_money,
+    money_column,
+    money_notices,
+    money_parameters,
+)
+from tools.profit import PERIOD_COLUMN, PERIOD_START, period_label
+from tools.registry import Operation, Tool
+from tools.returns import (
+    CURRENCY_COLUMN,
+    PORTFOLIO_COLUMNS,
+    identity,
+    life_notices,
+    no_data_notice,
+)
+from tools.selection import PeriodArgs, Selection, period_of, portfolios_in, select_portfolios
+
+# A portfolio whose last row is older than this on the asked day is closed and not in a type's NAV.
+STALE_DAYS = 14
+_NAV_DAY = Column("NAVDt", "date", role="detail", label=Both("СЧА на дату", "NAV as of"))
+_DAYS = Column("Days", "integer", "count", "detail", Both("Дней с данными", "Days with data"))
+_DT = Column("Dt", "date", role="key", label=Both("Дата", "Date"))
+
+Row = Mapping[str, Any]
+
+
+def _no_period(value: object) -> object:
+    return None if value in ("", "none", "total", "all") else value
+
+
+class FlowArgs(PeriodArgs):
+    """An amount in all, per day (by_date) or per month, quarter or year (period)."""
+
+    by_date: bool = Field(default=False, description="true: a row per day.")
+    period: Annotated[
+        Literal["month", "quarter", "year"] | None, BeforeValidator(_no_period)
+    ] = Field(default=None, description="A row per month, quarter or year.")
+
+
+async def get_nav(args: FlowArgs, context: ToolContext) -> Table:
+    """Return NAV on or before the last day; per day or at each period's end when asked."""
+    if args.by_date:
+        return await _by_date(args, context, "NAV")
+    if args.period:
+        return await _nav_by_period(args, context)
+    return await _nav_on_day(args, context)
+
+
+async def get_inflow(args: FlowArgs, context: ToolContext) -> Table:
+    """Return money that came in."""
+    return await _flow(args, context, "Inflow")
+
+
+async def get_outflow(args: FlowArgs, context: ToolContext) -> Table:
+    """Return money that went out, as a positive amount."""
+    return await _flow(args, context, "Outflow")
+
+
+async def get_net_flow(args: FlowArgs, context: ToolContext) -> Table:
+    """Return inflow less outflow."""
+    return await _flow(args, context, "NetFlow")
+
+
+async def _flow(args: FlowArgs, context: ToolContext, name: str) -> Table:
+    if args.by_date:
+        return await _by_date(args, context, name)
+    return await _sums(args, context, name)
+
+
+async def _by_date(args: FlowArgs, context: ToolContext, name: str) -> Table:
+    period, said = period_of(args, context)
+    selection = await select_portfolios(args, context)
+    source = daily_money(context.dataset, selection, name, IN_PERIOD)
+    reply = await context.run(
+        f"SELECT id, d, amount, doubled, conflict FROM {source} ORDER BY id, d",
+        money_parameters(context.dataset, selection, period),
+    )
+    rows = _records(reply.names, reply.rows)
+    known = await portfolios_in(selection, [row["id"] for row in rows], context)
+    told = [*said, *selection.notices]
+    for id_ in dict.fromkeys(row["id"] for row in rows):
+        told.extend(
+            money_notices(_quality([row for row in rows if row["id"] == id_]), known.get(id_), name)
+        )
+    told.extend(life_notices([known[i] for i in dict.fromkeys(r["id"] for r in rows) if i in known], period, context))
+    told.extend(_absent(selection, rows, period))
+    return Table(
+        columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, _DT, money_column(name)),
+        rows=tuple(
+            (*_who(known, row["id"]), row["d"], row["amount"]) for row in rows
+        ),
+        notices=tuple(told),
+    )
+
+
+def _quality(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    conflicts = [row for row in rows if row["conflict"]]
+    return {
+        "id": rows[0]["id"],
+        "conflict_days": len(conflicts),
+        "conflict_day": conflicts[0]["d"] if conflicts else None,
+        "doubled_days": sum(1 for row in rows if row["doubled"] and not row["conflict"]),
+        "missing": sum(1 for row in rows if row["amount"] is None and not row["conflict"]),
+    }
+
+
+async def _sums(args: FlowArgs, context: ToolContext, name: str) -> Table:
+    """Sum a flow per portfolio, or per portfolio and period with a total; conflicts leave no sum."""
+    period, said = period_of(args, context)
+    selection = await select_portfolios(args, context)
+    source = daily_money(context.dataset, selection, name, IN_PERIOD)
+    amount = "if(conflict_days > 0 OR observations = 0, NULL, sum(amount)) AS money"
+    if args.period:
+        statement = (
+            f"SELECT id, {PERIOD_START[args.period]} AS part, grouping(part) AS whole, "
+            f"{FLOW_QUALITY}, {amount} FROM {source} "
+            "GROUP BY GROUPING SETS ((id, part), (id)) ORDER BY id, whole, part"
+        )
+    else:
+        statement = (
+            f"SELECT id, 1 AS whole, {FLOW_QUALITY}, {amount} FROM {source} GROUP BY id ORDER BY id"
+        )
+    reply = await context.run(statement, money_parameters(context.dataset, selection, period))
+    rows = _records(reply.names, reply.rows)
+    known = await portfolios_in(selection, [row["id"] for row in rows], context)
+    told = [*said, *selection.notices]
+    for row in rows:
+        if row["whole"]:
+            told.extend(money_notices(row, known.get(row["id"]), name))
+    told.extend(life_notices([known[i] for i in dict.fromkeys(r["id"] for r in rows) if i in known], period, context))
+    told.extend(_absent(selection, rows, period))
+    between = (PERIOD_COLUMN,) if args.period else ()
+
+    def cells(row: Row) -> tuple[Any, ...]:
+        if not args.period:
+            return ()
+        return (TOTAL if row["whole"] else period_label(row["part"], args.period),)
+
+    return Table(
+        columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, *between, money_column(name), _DAYS),
+        rows=tuple(
+            (*_who(known, row["id"]), *cells(row), row["money"], row["observations"])
+            for row in rows
+        ),
+        notices=tuple(told),
+    )
+
+
+async def _nav_on_day(args: FlowArgs, context: ToolContext) -> Table:
+    period, said = period_of(args, context)
+    selection = await select_portfolios(args, context)
+    source = daily_money(context.dataset, selection, "NAV", UP_TO_END)
+    reply = await context.run(
+        f"SELECT id, {FLOW_QUALITY}, argMax(tuple(amount, conflict), d).1 AS money, "
+        "argMax(tuple(amount, conflict), d).2 AS unclear, max(d) AS nav_day "
+        f"FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id ORDER BY id",
+        money_parameters(context.dataset, selection, period),
+    )
+    rows = _records(reply.names, reply.rows)
+    known = await portfolios_in(selection, [row["id"] for row in rows], context)
+    told = [*(item for item in said if item.code != "filled_period"), *selection.notices]
+    for row in rows:
+        if row["unclear"]:
+            told.extend(money_notices({**row, "doubled_days": 0, "missing": 0, "conflict_day": row["nav_day"]}, known.get(row["id"]), "NAV"))
+        if row["nav_day"] < period.end:
+            told.append(_older_nav(known.get(row["id"]), row, period.end))
+    told.extend(_absent(selection, rows, period))
+    return Table(
+        columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, money_column("NAV"), _NAV_DAY),
+        rows=tuple((*_who(known, row["id"]), row["money"], row["nav_day"]) for row in rows),
+        notices=tuple(told),
+    )
+
+
+def _older_nav(portfolio: Any, row: Row, asked: date) -> Notice:
+    name = portfolio.name if portfolio else str(row["id"])
+    return Notice(
+        "nav_on_earlier_day",
+        Both(
+            f"{name}: за {asked:%d.%m.%Y} строки нет, СЧА дана на {row['nav_day']:%d.%m.%Y}.",
+            f"{name}: there is no row for {asked}; NAV is as of {row['nav_day']}.",
+        ),
+    )
+
+
+async def _nav_by_period(args: FlowArgs, context: ToolContext) -> Table:
+    period, said = period_of(args, context)
+    selection = await select_portfolios(args, context)
+    source = daily_money(context.dataset, selection, "NAV", IN_PERIOD)
+    length = args.period or "month"
+    reply = await context.run(
+        f"SELECT id, {PERIOD_START[length]} AS part, {FLOW_QUALITY}, "
+        "argMax(tuple(amount), d).1 AS money, max(d) AS nav_day "
+        f"FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id, part ORDER BY id, part",
+        money_parameters(context.dataset, selection, period),
+    )
+    rows = _records(reply.names, reply.rows)
+    known = await portfolios_in(selection, [row["id"] for row in rows], context)
+    told = [*said, *selection.notices]
+    for row in rows:
+        told.extend(money_notices(row, known.get(row["id"]), "NAV"))
+    told.extend(life_notices([known[i] for i in dict.fromkeys(r["id"] for r in rows) if i in known], period, context))
+    told.extend(_absent(selection, rows, period))
+    return Table(
+        columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, PERIOD_COLUMN, money_column("NAV"), _NAV_DAY),
+        rows=tuple(
+            (*_who(known, row["id"]), period_label(row["part"], length), row["money"], row["nav_day"])
+            for row in rows
+        ),
+        notices=tuple(told),
+    )
+
+
+async def get_nav_by_type(args: PeriodArgs, context: ToolContext) -> Table:
+    """Return the sum of the last NAV on or before the last day, per type and currency.
+
+    Portfolios without a row in the STALE_DAYS before that day are closed and left out.
+    """
+    period, said = period_of(args, context)
+    selection = await select_portfolios(args, context, whole_allowed=True)
+    source = daily_money(context.dataset, selection, "NAV", f"{UP_TO_END} AND f.{{c_dt:Identifier}} >= {{end:Date}} - {STALE_DAYS}")
+    reply = await context.run(
+        "SELECT id, argMax(tuple(amount), d).1 AS money, max(d) AS nav_day, countIf(conflict) AS conflicts "
+        f"FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id ORDER BY id",
+        money_parameters(context.dataset, selection, period),
+    )
+    if not reply.rows:
+        raise NoData(
+            Both(
+                f"На {period.end:%d.%m.%Y} нет ни одной СЧА.",
+                f"There is no NAV on {period.end}.",
+            )
+        )
+    known = await portfolios_in(selection, [row[0] for row in reply.rows], context)
+    told = [*(item for item in said if item.code != "filled_period"), *selection.notices]
+    groups: dict[tuple[str, str], list[Any]] = {}
+    unclear = []
+    for id_, money, _day, _conflicts in reply.rows:
+        item = known.get(id_)
+        key = (item.type, item.currency) if item else ("", "")
+        group = groups.setdefault(key, [None, 0])
+        if money is None:
+            unclear.append(item.code if item else str(id_))
+            continue
+        group[0] = money if group[0] is None else group[0] + money
+        group[1] += 1
+    if unclear:
+        told.append(
+            Notice(
+                "conflicting_rows",
+                Both(
+                    f"Без однозначной СЧА и не вошли в сумму: {', '.join(unclear[:10])}.",
+                    f"Without an unambiguous NAV and not in the sum: {', '.join(unclear[:10])}.",
+                ),
+            )
+        )
+    return Table(
+        columns=(
+            Column("PortfolioType", "string", role="key", label=Both("Тип", "Type")),
+            Column("Currency", "string", role="key", label=Both("Валюта", "Currency")),
+            money_column("NAV"),
+            Column("Portfolios", "integer", "count", "detail", Both("Портфелей", "Portfolios")),
+        ),
+        rows=tuple((kind, currency, *group) for (kind, currency), group in sorted(groups.items())),
+        notices=tuple(told),
+    )
+
+
+def _records(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _who(known: Mapping[Any, Any], id_: Any) -> tuple[Any, ...]:
+    portfolio = known.get(id_)
+    return (*identity(portfolio, id_), portfolio.currency if portfolio else "")
+
+
+def _absent(selection: Selection, rows: list[dict[str, Any]], period: Period) -> list[Notice]:
+    present = {row["id"] for row in rows}
+    return [
+        no_data_notice(item, period) for item in selection.portfolios if item.id not in present
+    ]
+
+
+CASHFLOW_TOOL = Tool(
+    name="cashflow_tool",
+    description="NAV and money flows of portfolios.",
+    operations=(
+        Operation(
+            "get_nav",
+            "NAV on or before end_date; by_date=true: every day; period: at each period's end.",
+            FlowArgs,
+            get_nav,
+            Both("СЧА", "NAV"),
+            ("NAV",),
+        ),
+        Operation(
+            "get_inflow",
+            "Inflow: the sum; by_date=true: every day; period: per month, quarter, year.",
+            FlowArgs,
+            get_inflow,
+            Both("притоки", "inflows"),
+            ("Inflow",),
+        ),
+        Operation(
+            "get_outflow",
+            "Outflow: the sum; by_date=true: every day; period: per month, quarter, year.",
+            FlowArgs,
+            get_outflow,
+            Both("оттоки", "outflows"),
+            ("Outflow",),
+        ),
+        Operation(
+            "get_net_flow",
+            "Inflow less outflow: the sum; by_date=true: every day; period: per month and so on.",
+            FlowArgs,
+            get_net_flow,
+            Both("чистые притоки", "net flows"),
+            ("Inflow", "Outflow"),
+        ),
+        Operation(
+            "get_nav_by_type",
+            "NAV per portfolio type and currency on or before end_date.",
+            PeriodArgs,
+            get_nav_by_type,
+            Both("СЧА по типам", "NAV by type"),
+            ("NAV", "PortfolioType"),
+        ),
+    ),
+)

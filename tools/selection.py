@@ -1,0 +1,445 @@
+"""Which portfolios and which days a step is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from schemas.clarification import MAX_OPTIONS, Clarification, Option
+from schemas.errors import ClarificationNeeded, InvalidArgs, NoData
+from schemas.language import Both, same
+from schemas.periods import Period, default_period
+from schemas.portfolio import Portfolio, PortfolioId, Resolution
+from schemas.table import Notice
+from tools.catalogue import catalogue_relation, id_type
+from tools.context import ToolContext
+
+_DOTTED_DATE = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})$")
+
+
+class SelectedIds(list[Any]):
+    """Ids of portfolios that an earlier step found; they need no resolving."""
+
+
+def _texts(value: object) -> object:
+    if value is None:
+        return []
+    if isinstance(value, SelectedIds):
+        return list(value)
+    if isinstance(value, str | int):
+        return [str(value)]
+    if isinstance(value, list | tuple):
+        return [str(item) for item in value if item is not None]
+    return value
+
+
+def read_date(value: object) -> object:
+    """Read an ISO date, a dd.mm.yyyy date or a date with a time; a list of one is its item."""
+    if isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, datetime):
+        return value.date()
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if not text or text.lower() in {"none", "null"}:
+        return None
+    found = _DOTTED_DATE.match(text)
+    if found:
+        text = f"{found.group(3)}-{int(found.group(2)):02d}-{int(found.group(1)):02d}"
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError:
+        raise ValueError(f"{value!r} is not a date of the calendar; write YYYY-MM-DD") from None
+
+
+Texts = Annotated[list[str], BeforeValidator(_texts)]
+# Ids keep the type the database gave them.
+Ids = Annotated[list[int | str | UUID], BeforeValidator(_texts)]
+OptionalDate = Annotated[date | None, BeforeValidator(read_date)]
+
+
+class PortfolioArgs(BaseModel):
+    """Portfolios by name, code, client code, type or strategy; each field takes a list."""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    portfolio_names: Texts = Field(
+        default_factory=list,
+        validation_alias=AliasChoices(
+            "portfolio_names", "portfolio_name", "portfolios", "portfolio", "names", "name"
+        ),
+        description="Names as the person wrote them, or ${step} of portfolios found earlier.",
+    )
+    portfolio_codes: Texts = Field(
+        default_factory=list,
+        validation_alias=AliasChoices("portfolio_codes", "portfolio_code", "codes", "code"),
+        description="Portfolio codes.",
+    )
+    portfolio_client_codes: Texts = Field(
+        default_factory=list,
+        validation_alias=AliasChoices(
+            "portfolio_client_codes", "portfolio_client_code", "client_codes", "client_code"
+        ),
+        description="Client codes.",
+    )
+    portfolio_types: Texts = Field(
+        default_factory=list,
+        validation_alias=AliasChoices("portfolio_types", "portfolio_type", "types", "type"),
+        description="Types: every portfolio of the type.",
+    )
+    strategies: Texts = Field(
+        default_factory=list,
+        validation_alias=AliasChoices("strategies", "strategy"),
+        description="Strategies: every portfolio of the strategy.",
+    )
+    portfolio_ids: Ids = Field(
+        default_factory=list,
+        validation_alias=AliasChoices(
+            "portfolio_ids", "portfolio_id", "ids", "InvestmentPortfolioID"
+        ),
+        description="Ids, only as ${step.InvestmentPortfolioID}.",
+    )
+
+
+    @model_validator(mode="before")
+    @classmethod
+    def _found_earlier(cls, data: object) -> object:
+        """Move portfolios an earlier step found to the ids: they need no resolving."""
+        if not isinstance(data, dict):
+            return data
+        found = [item for value in data.values() if isinstance(value, SelectedIds) for item in value]
+        if not found:
+            return data
+        rest = {key: value for key, value in data.items() if not isinstance(value, SelectedIds)}
+        return {**rest, "portfolio_ids": found}
+
+
+class PeriodArgs(PortfolioArgs):
+    """Portfolios and a closed interval of days; no dates means the default period."""
+
+    start_date: OptionalDate = Field(
+        default=None,
+        validation_alias=AliasChoices("start_date", "date_from", "start", "from_date", "from"),
+        description="First day, YYYY-MM-DD.",
+    )
+    end_date: OptionalDate = Field(
+        default=None,
+        validation_alias=AliasChoices(
+            "end_date", "date_to", "end", "to_date", "to", "date", "on_date"
+        ),
+        description="Last day, YYYY-MM-DD.",
+    )
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The portfolios of a step as a SQL condition on column `f.{c_id:Identifier}`.
+
+    `portfolios` are known where they were named one by one; empty for whole types.
+    `whole` means everything there is.
+    """
+
+    condition: str
+    parameters: dict[str, Any]
+    portfolios: tuple[Portfolio, ...]
+    notices: tuple[Notice, ...]
+    whole: bool = False
+
+
+def period_of(args: PeriodArgs, context: ToolContext) -> tuple[Period, tuple[Notice, ...]]:
+    """Return the interval of a step, filling what the person left out and saying so.
+
+    Raises:
+        ClarificationNeeded: the interval is reversed.
+        NoData: it begins after the last day that has data.
+    """
+    usual = default_period(context.settings.DEFAULT_PERIOD, context.today, context.last_day)
+    start, end = args.start_date, args.end_date
+    notices: tuple[Notice, ...] = ()
+    if start is None and end is None:
+        start, end = usual.start, usual.end
+        shown = f"{start:%d.%m.%Y}–{end:%d.%m.%Y}"
+        notices = (
+            Notice(
+                "default_period",
+                Both(
+                    f"Период не назван, взят {usual.name.ru}: {shown}.",
+                    f"No period was named, taken: {usual.name.en}, {start}…{end}.",
+                ),
+                "info",
+            ),
+        )
+    elif start is None and end is not None:
+        start = end.replace(month=1, day=1)
+        notices = (_filled(start, end),)
+    elif end is None and start is not None:
+        end = context.last_day if context.last_day and context.last_day >= start else start
+        notices = (_filled(start, end),)
+    if start is None or end is None:
+        raise AssertionError("both ends are set above")
+    if start > end:
+        if context.choices.get(_interval(start, end)):
+            start, end = end, start
+        else:
+            raise ClarificationNeeded(_reversed(start, end))
+    return Period(start, end), (*notices, *_beyond(start, end, context))
+
+
+def _filled(start: date, end: date) -> Notice:
+    return Notice(
+        "filled_period",
+        Both(f"Период: {start:%d.%m.%Y}–{end:%d.%m.%Y}.", f"Period: {start}…{end}."),
+        "info",
+    )
+
+
+def _interval(start: date, end: date) -> str:
+    return f"{start.isoformat()}/{end.isoformat()}"
+
+
+def _reversed(start: date, end: date) -> Clarification:
+    return Clarification(
+        question=Both(
+            f"Начало периода {start:%d.%m.%Y} позже конца {end:%d.%m.%Y}. "
+            f"Взять {end:%d.%m.%Y}–{start:%d.%m.%Y}?",
+            f"The period starts on {start}, after its end {end}. Take {end}…{start}?",
+        ),
+        subject="period",
+        about=_interval(start, end),
+        options=(
+            Option(
+                label=Both(
+                    f"{end:%d.%m.%Y}–{start:%d.%m.%Y}", f"{end.isoformat()}…{start.isoformat()}"
+                ),
+                value=_interval(end, start),
+            ),
+        ),
+        total=1,
+    )
+
+
+def _beyond(start: date, end: date, context: ToolContext) -> tuple[Notice, ...]:
+    last = context.last_day
+    if last is None:
+        raise NoData(Both("В таблице нет ни одной строки.", "The table has no rows at all."))
+    if start > last:
+        raise NoData(
+            Both(
+                f"За {start:%d.%m.%Y}–{end:%d.%m.%Y} данных ещё нет: "
+                f"последний день с данными — {last:%d.%m.%Y}.",
+                f"There is no data yet for {start}…{end}: the last day with data is {last}.",
+            )
+        )
+    if end > last:
+        return (
+            Notice(
+                "data_until",
+                Both(f"Данные есть по {last:%d.%m.%Y}.", f"Data is available up to {last}."),
+                "info",
+            ),
+        )
+    return ()
+
+
+async def select_portfolios(
+    args: PortfolioArgs, context: ToolContext, *, whole_allowed: bool = False
+) -> Selection:
+    """Resolve what the arguments name.
+
+    Raises:
+        ClarificationNeeded: a name fits several portfolios, or none.
+        InvalidArgs: nothing is named where something must be.
+    """
+    notices: list[Notice] = []
+    chosen: dict[PortfolioId, Portfolio] = {}
+    types: list[str] = []
+    ids = _known_ids(args.portfolio_ids, context)
+    named = [*args.portfolio_codes, *args.portfolio_client_codes, *args.portfolio_names]
+    for portfolio in (await context.catalogue.by_ids(ids)).values():
+        chosen[portfolio.id] = portfolio
+    for name in named:
+        kind = await _as_type(name, context)
+        if kind is not None:
+            types.append(kind)
+            continue
+        portfolio, said = await resolve_one(name, context)
+        chosen[portfolio.id] = portfolio
+        notices.extend(said)
+    for text in args.portfolio_types:
+        types.append(await _type_named(text, context))
+    strategies = [await _strategy_named(text, context) for text in args.strategies]
+    if types or strategies:
+        return await _group_selection(types, strategies, chosen, notices, context)
+    if not chosen:
+        if args.portfolio_ids or named:
+            raise NoData(Both("Ни один портфель не найден.", "No portfolio was found."))
+        if whole_allowed:
+            return Selection("1", {}, (), tuple(notices), whole=True)
+        raise InvalidArgs(
+            Both("Не назван портфель.", "No portfolio is named."),
+            for_model="name a portfolio: portfolio_names, portfolio_codes, portfolio_types",
+        )
+    return Selection(
+        f"f.{{c_id:Identifier}} IN {{ids:Array({id_type(context.dataset)})}}",
+        {"ids": list(chosen)},
+        tuple(chosen.values()),
+        tuple(notices),
+    )
+
+
+async def _group_selection(
+    types: list[str],
+    strategies: list[str],
+    chosen: dict[PortfolioId, Portfolio],
+    notices: list[Notice],
+    context: ToolContext,
+) -> Selection:
+    source = catalogue_relation(context.dataset)
+    parameters = dict(source.parameters)
+    conditions = []
+    if types:
+        conditions.append("PortfolioType IN {types:Array(String)}")
+        parameters["types"] = list(dict.fromkeys(types))
+    if strategies:
+        conditions.append("Strategy IN {strategies:Array(String)}")
+        parameters["strategies"] = list(dict.fromkeys(strategies))
+    where = " AND ".join(conditions)
+    condition = (
+        f"f.{{c_id:Identifier}} IN (SELECT InvestmentPortfolioID FROM {source.sql} WHERE {where})"
+    )
+    if chosen:
+        condition = f"({condition} OR f.{{c_id:Identifier}} IN {{ids:Array({id_type(context.dataset)})}})"
+        parameters["ids"] = list(chosen)
+    return Selection(condition, parameters, (), tuple(notices))
+
+
+def _known_ids(values: Iterable[object], context: ToolContext) -> list[PortfolioId]:
+    if not id_type(context.dataset).startswith(("UInt", "Int")):
+        return list(values)
+    return [int(str(value)) for value in values if str(value).lstrip("-").isdigit()]
+
+
+async def _as_type(name: str, context: ToolContext) -> str | None:
+    if not context.dataset.has("PortfolioType") or len(name) > 60:
+        return None
+    if context.choices.get(name):
+        return None
+    return await context.resolver.resolve_type(name)
+
+
+async def _type_named(text: str, context: ToolContext) -> str:
+    found = await context.resolver.resolve_type(text)
+    if found is not None:
+        return found
+    raise ClarificationNeeded(await _which("PortfolioType", text, context))
+
+
+async def _strategy_named(text: str, context: ToolContext) -> str:
+    found = await context.resolver.resolve_strategy(text)
+    if found is not None:
+        return found
+    raise ClarificationNeeded(await _which("Strategy", text, context))
+
+
+async def _which(column: str, text: str, context: ToolContext) -> Clarification:
+    source = catalogue_relation(context.dataset)
+    reply = await context.run(
+        f"SELECT DISTINCT {column} FROM {source.sql} WHERE {column} != '' ORDER BY {column} LIMIT 50",
+        source.parameters,
+    )
+    values = [str(row[0]) for row in reply.rows]
+    what = ("тип портфелей", "portfolio type") if column == "PortfolioType" else ("стратегия", "strategy")
+    return Clarification(
+        question=Both(
+            f"Не нашёл: {what[0]} «{text[:80]}». Есть: {', '.join(values)}. Что взять?",
+            f"Not found: {what[1]} “{text[:80]}”. There are: {', '.join(values)}. Which one?",
+        ),
+        subject="question",
+        about=text,
+        total=len(values),
+    )
+
+
+async def resolve_one(name: str, context: ToolContext) -> tuple[Portfolio, tuple[Notice, ...]]:
+    """Return the one portfolio a name means, and what must be said about it.
+
+    Raises:
+        ClarificationNeeded: several fit, or none is near.
+    """
+    choice = context.choices.get(name)
+    if choice:
+        for portfolio in (await context.catalogue.by_ids(_known_ids([choice], context))).values():
+            return portfolio, ()
+    resolution = await context.resolver.resolve(name)
+    if resolution.portfolio is not None and resolution.outcome in ("exact", "close"):
+        return resolution.portfolio, _understood(resolution)
+    raise ClarificationNeeded(portfolio_question(resolution))
+
+
+def _understood(resolution: Resolution) -> tuple[Notice, ...]:
+    portfolio = resolution.portfolio
+    if portfolio is None or resolution.outcome == "exact":
+        return ()
+    return (
+        Notice(
+            "understood_as",
+            Both(
+                f"«{resolution.asked[:80]}» понято как «{portfolio.name}» ({portfolio.code}).",
+                f"“{resolution.asked[:80]}” was taken as “{portfolio.name}” ({portfolio.code}).",
+            ),
+            "info",
+        ),
+    )
+
+
+def portfolio_question(resolution: Resolution) -> Clarification:
+    """Return the question that lets the person choose among candidates."""
+    options = tuple(
+        Option(
+            label=same(item.name),
+            value=str(item.id),
+            detail=same(", ".join(part for part in (item.code, item.type, item.strategy, item.currency) if part)),
+        )
+        for item in resolution.candidates[:MAX_OPTIONS]
+    )
+    asked = resolution.asked[:80]
+    rest = resolution.total - len(options)
+    if resolution.outcome == "ambiguous":
+        more = (f" Ещё подходит: {rest}.", f" {rest} more fit.") if rest > 0 else ("", "")
+        question = Both(
+            f"«{asked}» — это несколько портфелей. Какой?{more[0]}",
+            f"“{asked}” fits several portfolios. Which one?{more[1]}",
+        )
+    elif options:
+        question = Both(
+            f"Портфель «{asked}» не найден. Ближайшие по названию — один из них?",
+            f"No portfolio “{asked}” was found. The nearest names – is it one of these?",
+        )
+    else:
+        question = Both(
+            f"Портфель «{asked}» не найден. Назовите его иначе или укажите код.",
+            f"No portfolio “{asked}” was found. Name it otherwise or give its code.",
+        )
+    return Clarification(
+        question=question,
+        subject="portfolio",
+        about=resolution.asked,
+        options=options,
+        total=resolution.total,
+    )
+
+
+async def portfolios_in(selection: Selection, ids: Iterable[PortfolioId], context: ToolContext) -> dict[PortfolioId, Portfolio]:
+    """Return the portfolios behind the ids of a result."""
+    known = {item.id: item for item in selection.portfolios}
+    missing = [item for item in dict.fromkeys(ids) if item not in known]
+    if missing:
+        known.update(await context.catalogue.by_ids(missing))
+    return known
