@@ -106,10 +106,10 @@ async def answer_question(
     began = time.monotonic()
     words = question.strip()
     if not words:
-        yield _plain("error", Both("Вопрос пуст.", "The question is empty."))
+        yield _bare_answer("error", Both("Вопрос пуст.", "The question is empty."))
         return
     if len(words) > MAX_QUESTION:
-        yield _plain(
+        yield _bare_answer(
             "error",
             Both(
                 f"Вопрос слишком длинный: {len(words)} знаков, можно до {MAX_QUESTION}.",
@@ -141,7 +141,7 @@ async def answer_question(
         text = asked or plan.answer or ""
         status = "clarification" if asked else "ok"
         yield replace(
-            _plain(status, Both(text, text)),
+            _bare_answer(status, Both(text, text)),
             plan=plan,
             question=words,
             model_calls=planned.calls,
@@ -163,7 +163,7 @@ async def answer_question(
         yield replace(event, elapsed_s=time.monotonic() - began) if isinstance(event, Answer) else event
 
 
-def _plain(status: str, text: Both) -> Answer:
+def _bare_answer(status: str, text: Both) -> Answer:
     if status == "clarification":
         return Answer("clarification", text)
     return Answer("error" if status == "error" else "ok", text)

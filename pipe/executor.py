@@ -88,7 +88,7 @@ async def _run_step(
                 for_model=f"{step.tool} has no operation {step.operation!r}",
             )
         args = {
-            key: _filled(key, value, named) for key, value in step.args.items()
+            key: _filled_argument(key, value, named) for key, value in step.args.items()
         }
         async with asyncio.timeout(context.settings.STEP_TIMEOUT_S * 2 + 5):
             table = await operation.run(read_args(operation, args), context)
@@ -120,7 +120,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _filled(key: str, value: Any, named: Mapping[str, StepResult]) -> Any:
+def _filled_argument(key: str, value: Any, named: Mapping[str, StepResult]) -> Any:
     about_portfolios = key.startswith("portfolio") or key in {"ids", "names", "codes"}
 
     def whole(reference: Reference) -> Any:

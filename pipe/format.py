@@ -11,10 +11,10 @@ from schemas.language import Language
 from schemas.table import TOTAL, Column
 
 _SIGNS = {"RUB": "₽", "USD": "$", "EUR": "€"}
-_MONTHS_RU = "янв фев мар апр май июн июл авг сен окт ноя дек".split()
-_MONTHS_EN = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_SHORT_MONTHS_RU = "янв фев мар апр май июн июл авг сен окт ноя дек".split()
+_SHORT_MONTHS_EN = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|$~^:])")
-_SPACES = re.compile(r"\s+")
+_BLANKS = re.compile(r"[ \t\r\n\x0b\x0c\u2028\u2029]+")
 _NARROW = "\u202f"
 
 
@@ -40,7 +40,7 @@ def format_period(text: str, language: Language) -> str:
     if re.fullmatch(r"\d{4}-Q[1-4]", text):
         return f"{text[-1]} кв. {text[:4]}" if language == "ru" else f"Q{text[-1]} {text[:4]}"
     if re.fullmatch(r"\d{4}-\d{2}", text):
-        months = _MONTHS_RU if language == "ru" else _MONTHS_EN
+        months = _SHORT_MONTHS_RU if language == "ru" else _SHORT_MONTHS_EN
         return f"{months[int(text[5:]) - 1]} {text[:4]}"
     return text
 
@@ -75,7 +75,7 @@ def format_cell(value: Any, column: Column, language: Language, *, currency: str
 
 def escape(text: str) -> str:
     """Return text that Markdown shows as it is: no markup, link, HTML, formula or variable."""
-    flat = _SPACES.sub(" ", text).strip()
+    flat = _BLANKS.sub(" ", text)
     return _MARKDOWN.sub(lambda found: _ENTITIES.get(found.group(1), "\\" + found.group(1)), flat)
 
 

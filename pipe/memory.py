@@ -74,7 +74,7 @@ def recall(messages: Sequence[Mapping[str, Any]]) -> Turn | None:
             continue
         found = _LINE.findall(text_of(message.get("content")))
         if found:
-            return _read(found[-1])
+            return _read_turn(found[-1])
     return None
 
 
@@ -89,7 +89,7 @@ def text_of(content: Any) -> str:
     return ""
 
 
-def _read(line: str) -> Turn | None:
+def _read_turn(line: str) -> Turn | None:
     try:
         unpacker = zlib.decompressobj()
         raw = unpacker.decompress(base64.urlsafe_b64decode(line), _MOST_BYTES)

@@ -62,10 +62,10 @@ class HostModel:
             raise
         except Exception as error:
             host_log.warning("model %s: %s", self.name, type(error).__name__)
-            raise ModelUnavailable(_refused(self.name)) from None
+            raise ModelUnavailable(_model_refused(self.name)) from None
 
 
-def _refused(name: str) -> Both:
+def _model_refused(name: str) -> Both:
     return Both(
         f"Модель {name} не отвечает: проверьте подключение в настройках Open WebUI.",
         f"Model {name} does not answer: check its connection in the settings of Open WebUI.",

@@ -73,7 +73,7 @@ class Pipe:
         emitter: Emitter | None,
     ) -> AsyncIterator[str]:
         messages = list(body.get("messages") or [])
-        question = _question(messages, metadata)
+        question = _typed_question(messages, metadata)
         language: Language = _language(settings, question)
         live = emitter if metadata.get("chat_id") and metadata.get("session_id") else None
         try:
@@ -126,7 +126,7 @@ def _personal(user: Mapping[str, Any]) -> dict[str, Any]:
     return chosen
 
 
-def _question(messages: list[Any], metadata: Mapping[str, Any]) -> str:
+def _typed_question(messages: list[Any], metadata: Mapping[str, Any]) -> str:
     """Return what the person typed; with attached files the host rewrites the last message."""
     typed = metadata.get("base_user_prompt")
     if isinstance(typed, str) and typed.strip():

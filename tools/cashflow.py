@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field
 
 from schemas.errors import NoData
 from schemas.language import Both
-from schemas.periods import Period
 from schemas.table import TOTAL, Column, Notice, Table
 from tools.context import ToolContext
 from tools.flows import (
@@ -27,20 +26,18 @@ from tools.registry import Operation, Tool
 from tools.returns import (
     CURRENCY_COLUMN,
     PORTFOLIO_COLUMNS,
+    Row,
+    absent_notices,
     identity,
     life_notices,
-    no_data_notice,
 )
-from tools.selection import PeriodArgs, Selection, period_of, portfolios_in, select_portfolios
+from tools.selection import PeriodArgs, period_of, portfolios_in, select_portfolios
 
 # A portfolio whose last row is older than this on the asked day is closed and not in a type's NAV.
 STALE_DAYS = 14
 _NAV_DAY = Column("NAVDt", "date", role="detail", label=Both("СЧА на дату", "NAV as of"))
 _DAYS = Column("Days", "integer", "count", "detail", Both("Дней с данными", "Days with data"))
 _DT = Column("Dt", "date", role="key", label=Both("Дата", "Date"))
-
-Row = Mapping[str, Any]
-
 
 def _no_period(value: object) -> object:
     return None if value in ("", "none", "total", "all") else value
@@ -93,15 +90,15 @@ async def _by_date(args: FlowArgs, context: ToolContext, name: str) -> Table:
         f"SELECT id, d, amount, doubled, conflict FROM {source} ORDER BY id, d",
         money_parameters(context.dataset, selection, period),
     )
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
     for id_ in dict.fromkeys(row["id"] for row in rows):
         told.extend(
             money_notices(_quality([row for row in rows if row["id"] == id_]), known.get(id_), name)
         )
-    told.extend(life_notices([known[i] for i in dict.fromkeys(r["id"] for r in rows) if i in known], period, context))
-    told.extend(_absent(selection, rows, period))
+    told.extend(life_notices(_met(known, rows), period, context))
+    told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, _DT, money_column(name)),
         rows=tuple(
@@ -139,14 +136,14 @@ async def _sums(args: FlowArgs, context: ToolContext, name: str) -> Table:
             f"SELECT id, 1 AS whole, {FLOW_QUALITY}, {amount} FROM {source} GROUP BY id ORDER BY id"
         )
     reply = await context.run(statement, money_parameters(context.dataset, selection, period))
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
     for row in rows:
         if row["whole"]:
             told.extend(money_notices(row, known.get(row["id"]), name))
-    told.extend(life_notices([known[i] for i in dict.fromkeys(r["id"] for r in rows) if i in known], period, context))
-    told.extend(_absent(selection, rows, period))
+    told.extend(life_notices(_met(known, rows), period, context))
+    told.extend(absent_notices(selection, rows, period))
     between = (PERIOD_COLUMN,) if args.period else ()
 
     def cells(row: Row) -> tuple[Any, ...]:
@@ -174,7 +171,7 @@ async def _nav_on_day(args: FlowArgs, context: ToolContext) -> Table:
         f"FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id ORDER BY id",
         money_parameters(context.dataset, selection, period),
     )
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*(item for item in said if item.code != "filled_period"), *selection.notices]
     for row in rows:
@@ -182,7 +179,7 @@ async def _nav_on_day(args: FlowArgs, context: ToolContext) -> Table:
             told.extend(money_notices({**row, "doubled_days": 0, "missing": 0, "conflict_day": row["nav_day"]}, known.get(row["id"]), "NAV"))
         if row["nav_day"] < period.end:
             told.append(_older_nav(known.get(row["id"]), row, period.end))
-    told.extend(_absent(selection, rows, period))
+    told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, money_column("NAV"), _NAV_DAY),
         rows=tuple((*_who(known, row["id"]), row["money"], row["nav_day"]) for row in rows),
@@ -212,13 +209,13 @@ async def _nav_by_period(args: FlowArgs, context: ToolContext) -> Table:
         f"FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id, part ORDER BY id, part",
         money_parameters(context.dataset, selection, period),
     )
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
     for row in rows:
         told.extend(money_notices(row, known.get(row["id"]), "NAV"))
-    told.extend(life_notices([known[i] for i in dict.fromkeys(r["id"] for r in rows) if i in known], period, context))
-    told.extend(_absent(selection, rows, period))
+    told.extend(life_notices(_met(known, rows), period, context))
+    told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, PERIOD_COLUMN, money_column("NAV"), _NAV_DAY),
         rows=tuple(
@@ -284,20 +281,14 @@ async def get_nav_by_type(args: PeriodArgs, context: ToolContext) -> Table:
     )
 
 
-def _records(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    return [dict(zip(names, row, strict=True)) for row in rows]
+def _met(known: Mapping[Any, Any], rows: list[dict[str, Any]]) -> list[Any]:
+    """Return the portfolios that rows are about, each once."""
+    return [known[id_] for id_ in dict.fromkeys(row["id"] for row in rows) if id_ in known]
 
 
 def _who(known: Mapping[Any, Any], id_: Any) -> tuple[Any, ...]:
     portfolio = known.get(id_)
     return (*identity(portfolio, id_), portfolio.currency if portfolio else "")
-
-
-def _absent(selection: Selection, rows: list[dict[str, Any]], period: Period) -> list[Notice]:
-    present = {row["id"] for row in rows}
-    return [
-        no_data_notice(item, period) for item in selection.portfolios if item.id not in present
-    ]
 
 
 CASHFLOW_TOOL = Tool(

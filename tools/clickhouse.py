@@ -78,6 +78,10 @@ class Reply:
     read_rows: int
     elapsed_s: float
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries, in order."""
+        return [dict(zip(self.names, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Address:

@@ -30,9 +30,9 @@ from tools.registry import Operation
 from tools.returns import (
     CURRENCY_COLUMN,
     PORTFOLIO_COLUMNS,
+    absent_notices,
     daily_returns,
     identity,
-    no_data_notice,
     return_parameters,
 )
 from tools.selection import PeriodArgs, Selection, period_of, portfolios_in, select_portfolios
@@ -112,7 +112,7 @@ FROM (
 GROUP BY kind, currency ORDER BY kind, currency
 """
     reply = await context.run(statement, parameters)
-    rows = [dict(zip(reply.names, row, strict=True)) for row in reply.rows]
+    rows = reply.records()
     known = await context.catalogue.by_ids([row["bad_id"] for row in rows if row["bad_days"]])
     told: list[Notice] = [*said, *selection.notices]
     for row in rows:
@@ -207,17 +207,14 @@ INNER JOIN (SELECT id, {FLOW_QUALITY}, sum(amount) AS money FROM {net} GROUP BY 
 ORDER BY id
 """
     reply = await context.run(statement, money_parameters(dataset, selection, period))
-    rows = [dict(zip(reply.names, row, strict=True)) for row in reply.rows]
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told: list[Notice] = [*said, *selection.notices]
     for row in rows:
         if row["nav_conflicts"] and not row["conflict_days"]:
             row["conflict_days"], row["conflict_day"] = row["nav_conflicts"], period.end
         told.extend(money_notices(row, known.get(row["id"]), "ProfitInMoney"))
-    present = {row["id"] for row in rows}
-    told.extend(
-        no_data_notice(item, period) for item in selection.portfolios if item.id not in present
-    )
+    told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(
             *PORTFOLIO_COLUMNS,

@@ -53,7 +53,8 @@ _ENDINGS = sorted(
     key=len,
     reverse=True,
 )
-_SHORT_ENDINGS = frozenset("ы и а у е ов ом ам ах ами s".split())
+_SHORT_ENDINGS = frozenset("ы и а у е ов ом ам ах ами s с".split())
+_CONSONANTS = frozenset("бвгджзклмнпрстфхцчшщ")
 
 _TYPE_WORDS = frozenset("ду пиф бпиф зпиф опиф ипиф нпф".split())
 _TYPE_PHRASES = (
@@ -158,6 +159,14 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
     return word
+
+
+def _root(word: str) -> str:
+    # A vowel that comes and goes: рынок, рынка.
+    bare = stem(word)
+    if len(bare) >= 5 and bare[-2] in "ое" and bare[-1] in _CONSONANTS and bare[-3] in _CONSONANTS:
+        return bare[:-2] + bare[-1]
+    return bare
 
 
 def edits(first: str, second: str, *, limit: int = 3) -> int:
@@ -322,7 +331,9 @@ def _word_cost(asked: str, stored: str) -> int:
     cost = edits(asked, stored, limit=2)
     if cost > allowed:
         cost = 99
-    mine, other = stem(asked), stem(stored)
+    if len(stored) >= 3 and asked.startswith(stored) and asked[len(stored) :] in _SHORT_ENDINGS:
+        return 0
+    mine, other = _root(asked), _root(stored)
     if (mine, other) != (asked, stored):
         by_stem = edits(mine, other, limit=2)
         if by_stem <= _allowed(min(len(mine), len(other))):
@@ -351,6 +362,6 @@ def _counted(text: str) -> list[str]:
 
 
 def _same_word(asked: str, stored: str) -> bool:
-    if asked == stored or stem(asked) == stem(stored):
+    if asked == stored or _root(asked) == _root(stored):
         return True
     return asked.startswith(stored) and asked[len(stored) :] in _SHORT_ENDINGS

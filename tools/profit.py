@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -21,19 +21,18 @@ from tools.returns import (
     QUALITY,
     TOTAL_RETURN,
     USABLE,
+    Row,
+    absent_notices,
     daily_returns,
     identity,
-    no_data_notice,
     quality_notices,
     return_parameters,
 )
-from tools.selection import PeriodArgs, Selection, period_of, portfolios_in, select_portfolios
+from tools.selection import PeriodArgs, period_of, portfolios_in, select_portfolios
 
 TWR = Column("TWR", "number", "fraction", label=Both("Доходность", "Return"))
 DETAILS = (OBSERVATIONS, FIRST_DAY, LAST_DAY)
 YEAR_DAYS = 365
-
-Row = Mapping[str, Any]
 
 
 class ProfitArgs(PeriodArgs):
@@ -69,10 +68,6 @@ class RankArgs(PeriodArgs):
     )
 
 
-def _records(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
-    return [dict(zip(names, row, strict=True)) for row in rows]
-
-
 async def _per_portfolio(
     args: PeriodArgs,
     context: ToolContext,
@@ -92,15 +87,15 @@ async def _per_portfolio(
     reply = await context.run(
         statement, return_parameters(context.dataset, selection, period)
     )
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
     for row in rows:
         portfolio = known.get(row["id"])
         told.extend(quality_notices(row, portfolio, period, context))
         told.extend(notices(row, portfolio.name if portfolio else str(row["id"])))
-    told.extend(_absent(selection, {row["id"] for row in rows}, period))
-    rows.sort(key=lambda row: _order(known.get(row["id"]), row["id"]))
+    told.extend(absent_notices(selection, rows, period))
+    rows.sort(key=lambda row: _by_code(known.get(row["id"]), row["id"]))
     return Table(
         columns=(*PORTFOLIO_COLUMNS, *columns, *DETAILS),
         rows=tuple(
@@ -112,7 +107,7 @@ async def _per_portfolio(
     )
 
 
-def _order(portfolio: Any, id_: Any) -> tuple[str, str]:
+def _by_code(portfolio: Any, id_: Any) -> tuple[str, str]:
     return (portfolio.code if portfolio else "", str(id_))
 
 
@@ -120,12 +115,6 @@ def _details(row: Row) -> tuple[Any, ...]:
     if not row["observations"]:
         return (0, None, None)
     return (row["observations"], row["first_day"], row["last_day"])
-
-
-def _absent(selection: Selection, present: set[Any], period: Period) -> list[Notice]:
-    return [
-        no_data_notice(item, period) for item in selection.portfolios if item.id not in present
-    ]
 
 
 async def get_profit_of_portfolio(args: ProfitArgs, context: ToolContext) -> Table:
@@ -151,7 +140,7 @@ WINDOW running AS (PARTITION BY id ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING A
 ORDER BY id, d
 """
     reply = await context.run(statement, return_parameters(context.dataset, selection, period))
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
     for id_ in dict.fromkeys(row["id"] for row in rows):
@@ -163,7 +152,7 @@ ORDER BY id, d
                 context,
             )
         )
-    told.extend(_absent(selection, {row["id"] for row in rows}, period))
+    told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(
             *PORTFOLIO_COLUMNS,
@@ -315,12 +304,12 @@ FROM (
 GROUP BY id ORDER BY id
 """
     reply = await context.run(statement, return_parameters(context.dataset, selection, period))
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
     for row in rows:
         told.extend(quality_notices(row, known.get(row["id"]), period, context))
-    told.extend(_absent(selection, {row["id"] for row in rows}, period))
+    told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(
             *PORTFOLIO_COLUMNS,
@@ -352,13 +341,13 @@ FROM {daily_returns(selection)}
 GROUP BY GROUPING SETS ((id, part), (id)) ORDER BY id, whole, part
 """
     reply = await context.run(statement, return_parameters(context.dataset, selection, period))
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
     for row in rows:
         if row["whole"]:
             told.extend(quality_notices(row, known.get(row["id"]), period, context))
-    told.extend(_absent(selection, {row["id"] for row in rows}, period))
+    told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(*PORTFOLIO_COLUMNS, PERIOD_COLUMN, TWR, *DETAILS),
         rows=tuple(
@@ -409,7 +398,7 @@ LIMIT {{limit:UInt32}}
     parameters["limit"] = args.limit
     parameters["late"] = (period.start + timedelta(days=10)).isoformat()
     reply = await context.run(statement, parameters)
-    rows = _records(reply.names, reply.rows)
+    rows = reply.records()
     told = [*said, *selection.notices]
     ids = [row["id"] for row in rows]
     if rows and rows[0]["left_out"]:

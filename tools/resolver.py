@@ -275,6 +275,6 @@ _SAME_BUT_SIGNS = Both(
 _SEVERAL = Both("Подходят несколько портфелей.", "Several portfolios fit.")
 _CLEAR = Both("Имя написано почти так, и другого похожего нет.", "Spelled almost so, nothing else is near.")
 _PART = Both("Эта часть имени есть у одного портфеля.", "One portfolio has this part in its name.")
-_NOT_SURE = Both("Похоже, но слишком коротко для уверенности.", "Near, but too short to be sure.")
+_NOT_SURE = Both("Похожее есть, но не настолько.", "Something is near, but not near enough.")
 _NOTHING = Both("Такого портфеля нет, есть похожие.", "There is no such portfolio, some are near.")
 _NOTHING_NEAR = Both("Такого портфеля нет, и похожих тоже.", "There is no such portfolio and nothing near.")

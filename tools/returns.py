@@ -20,6 +20,9 @@ from schemas.table import Column, Notice
 from tools.context import ToolContext
 from tools.selection import Selection
 
+# A row of a reply, by column.
+Row = Mapping[str, Any]
+
 # f.… places are bound identifiers; {condition} is written by tools.selection, never by a model.
 _DAILY = """
 SELECT id, d, copies > 1 AS doubled,
@@ -165,33 +168,38 @@ def life_notices(
 ) -> list[Notice]:
     """Return notices on portfolios that began after the period's start or ended before its end."""
     notices: list[Notice] = []
+    end = period.end if context.last_day is None else min(period.end, context.last_day)
     for item in portfolios:
-        if item.first_day is not None and item.first_day > period.start:
-            notices.append(
-                Notice(
-                    "started_late",
-                    Both(
-                        f"{called(item, item.id)}: данные начинаются {item.first_day:%d.%m.%Y}.",
-                        f"{called(item, item.id)}: data begins on {item.first_day}.",
-                    ),
-                )
+        late = item.first_day if item.first_day and item.first_day > period.start else None
+        early = item.last_day if item.last_day and item.last_day < _last_workday(end) else None
+        if late is None and early is None:
+            continue
+        ru = [f"начинаются {late:%d.%m.%Y}" if late else "", f"заканчиваются {early:%d.%m.%Y}" if early else ""]
+        en = [f"begins on {late}" if late else "", f"ends on {early}" if early else ""]
+        name = called(item, item.id)
+        notices.append(
+            Notice(
+                "effective_days",
+                Both(
+                    f"{name}: данные {' и '.join(part for part in ru if part)}.",
+                    f"{name}: data {' and '.join(part for part in en if part)}.",
+                ),
             )
-        end = period.end if context.last_day is None else min(period.end, context.last_day)
-        if item.last_day is not None and item.last_day < _last_workday(end):
-            notices.append(
-                Notice(
-                    "ended_early",
-                    Both(
-                        f"{called(item, item.id)}: данные заканчиваются {item.last_day:%d.%m.%Y}.",
-                        f"{called(item, item.id)}: data ends on {item.last_day}.",
-                    ),
-                )
-            )
+        )
     return notices
 
 
-def no_data_notice(portfolio: Portfolio, period: Period) -> Notice:
-    """Return the sentence for a portfolio without a single row in the period."""
+def absent_notices(
+    selection: Selection, rows: Iterable[Row], period: Period
+) -> list[Notice]:
+    """Return a notice for each portfolio that was named and has no row in the period."""
+    present = {row["id"] for row in rows}
+    return [
+        _no_data_notice(item, period) for item in selection.portfolios if item.id not in present
+    ]
+
+
+def _no_data_notice(portfolio: Portfolio, period: Period) -> Notice:
     known = portfolio.last_day
     tail = (
         (f" Последний день с данными — {known:%d.%m.%Y}.", f" The last day with data is {known}.")

@@ -1,0 +1,1 @@
+"""The Open WebUI function: planner, executor, join, rendering, command line."""

@@ -1,0 +1,1 @@
+"""Data that crosses rooms; no I/O."""
