@@ -46,7 +46,7 @@ _BETWEEN = r"\s*(?:по|до|and|и|through|until|till|to|—|–|-|\.\.\.?|…)
 _NUMBERS = {
     "1": r"1|i|перв\w+|first",
     "2": r"2|ii|втор\w+|second",
-    "3": r"3|iii|треть\w+|third",
+    "3": r"3|iii|трет\w+|third",
     "4": r"4|iv|четв[её]рт\w+|fourth",
 }
 _NUMBER = "|".join(f"(?:{text})" for text in _NUMBERS.values())

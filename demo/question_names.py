@@ -24,8 +24,8 @@ _RESERVES = re.compile(r"страхов\w+ резерв\w+(?!\s+[А-ЯЁ«\"])",
 _STRATEGY = re.compile(
     r"(?:стратеги(?:и|ей|ю|ям|я)|strategy)\s+(?:«([^»]+)»|\"([^\"]+)\"|([А-ЯЁA-Z][\w-]*(?:\s+[A-Z][\w-]*)?))"
 )
-_ANCHOR = re.compile(r"^(?:портфел\w*|фонд\w*|клиент\w*|portfolios?|funds?|client|of|for|по|у|в|для)$", re.IGNORECASE)
-_STRONG_ANCHOR = re.compile(r"^(?:портфел\w*|клиент\w*|portfolio|client)$", re.IGNORECASE)
+_ANCHOR = re.compile(r"^(?:портфел(?:ь|я|ю|е|ем)|фонд(?:а|у|е|ом)?|клиент(?:а|у|е|ом)?|portfolio|fund|client|of|for|по|у|в|для)$", re.IGNORECASE)
+_STRONG_ANCHOR = re.compile(r"^(?:портфел(?:ь|я|ю|е|ем)|клиент(?:а|у|е|ом)?|portfolio|client)$", re.IGNORECASE)
 # Words that end a name even with a capital letter.
 _ALWAYS_STOP = re.compile(r"^(?:сча|nav|twr|ytd|mtd|qtd|inflows?|outflows?|aum|p&l|pnl)$", re.IGNORECASE)
 _STOP_STEMS = re.compile(
@@ -142,6 +142,10 @@ def _runs(text: str) -> list[tuple[int, list[str]]]:
 
     def close() -> None:
         nonlocal words
+        if words and not anchor and not _kind(words[0]):
+            # Unknown small words before the first capital are the question's, not the name's.
+            starts = [i for i, word in enumerate(words) if word[0].isupper() or word[0] in _QUOTES]
+            words = words[starts[0] :] if starts else []
         if words:
             strength = _strength(words, anchor, begins=first == 0)
             if strength:
@@ -203,9 +207,7 @@ def _stops(bare: str, *, inside: bool) -> bool:
         return True
     if bare[0] in _QUOTES or (inside and (bare[0].isupper() or bare[0] == "(")):
         return False
-    if bare.lower() == "день" and inside:
-        return False
-    if bare.lower() == "данные" and inside:
+    if inside and bare.lower() in ("день", "данные"):
         return False
     return bare.lower() in _STOP_WORDS or _STOP_STEMS.match(bare) is not None or bare.isdigit()
 
@@ -229,7 +231,7 @@ def _name(words: list[str]) -> str:
     head = found.group(1) if found else words[0]
     text = " ".join((head, *words[1:]))
     text = re.sub(r"(?<![A-ZА-ЯЁ])\.$", "", text.rstrip("?!:;,… —–"))
-    text = re.sub(r"[;\s]*--?$", "", text)
+    text = re.sub(r"[;\s]*--?$|['’]s$", "", text)
     if text and text[0] in _QUOTES:
         inner = re.match(r"[«\"“„]([^»\"“”]*)[»\"“”](.*)$", text)
         if inner:

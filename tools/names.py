@@ -11,13 +11,15 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 # The same pairs as in NameKey of tools/sql/catalogue.sql: keys of both sides must agree.
 LOOK_ALIKES = ("ёabcehkmoptxy", "еавсенкмортху")
+CODE_FOLD = (LOOK_ALIKES[0] + "‐‑–—−", LOOK_ALIKES[1] + "-----")
 
+_CODE_FOLD = str.maketrans(*CODE_FOLD)
 _FOLD = str.maketrans(*LOOK_ALIKES)
 _FOLD_KEEPING_YO = str.maketrans(LOOK_ALIKES[0][1:] + "ë", LOOK_ALIKES[1][1:] + "ё")
-_UNFOLD = str.maketrans(LOOK_ALIKES[1][1:], LOOK_ALIKES[0][1:])
 _DASHES = re.compile("[\u2010-\u2015\u2212\u00ad-]")
 _SPACES = re.compile(r"\s+")
 _PLUS = "+"
@@ -91,6 +93,11 @@ def key(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
+def code_key(text: str) -> str:
+    """Return a code in lower case with look-alikes and dashes folded, as SQL does."""
+    return text.strip().lower().translate(_CODE_FOLD)
+
+
 def spelling(text: str) -> str:
     """Return the text with only case, kinds of dash, runs of spaces and look-alikes folded."""
     folded = unicodedata.normalize("NFC", text).lower().translate(_FOLD_KEEPING_YO)
@@ -128,6 +135,11 @@ def to_english_layout(text: str) -> str:
     return text.translate(_TO_ENGLISH_KEYS)
 
 
+def _mixed(word: str) -> bool:
+    cyrillic = any("а" <= letter <= "я" or letter == "ё" for letter in word)
+    return cyrillic and any("a" <= letter <= "z" for letter in word)
+
+
 def sound(text: str) -> str:
     """Return Cyrillic by sound, alike for Russian and its transliterations: Aktsii -> акци."""
     heard = unicodedata.normalize("NFC", text).lower()
@@ -146,11 +158,7 @@ def to_latin(text: str) -> str:
     return text.lower().translate(_LATIN_LETTERS)
 
 
-def _mixed(word: str) -> bool:
-    cyrillic = any("а" <= letter <= "я" or letter == "ё" for letter in word)
-    return cyrillic and any("a" <= letter <= "z" for letter in word)
-
-
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """Return a Russian word without its case ending; short words stay whole."""
     if len(word) < 5:
@@ -203,6 +211,28 @@ def likeness(first: frozenset[str], second: frozenset[str]) -> float:
     return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
+def _alike(word: str) -> str:
+    return word[:-1] if word.endswith("s") and len(word) > 3 else stem(word)
+
+
+_PHRASES = tuple(
+    ([_alike(part) for part in key(phrase).split()], short.split()) for phrase, short in _TYPE_PHRASES
+)
+
+
+def _abbreviated(folded: str) -> str:
+    words = folded.split()
+    bare = [_alike(word) for word in words]
+    for parts, short in _PHRASES:
+        if parts[0] not in bare:
+            continue
+        for i in range(len(words) - len(parts) + 1):
+            if bare[i : i + len(parts)] == parts:
+                words[i : i + len(parts)] = bare[i : i + len(parts)] = short
+                break
+    return " ".join(words)
+
+
 @dataclass(frozen=True)
 class Words:
     """A name taken apart. `types` are words like «пиф»; words like «портфель» are left out."""
@@ -240,19 +270,8 @@ def _apart(folded: str) -> Words:
     return Words(tuple(types), tuple(names))
 
 
-def _abbreviated(folded: str) -> str:
-    words = folded.split()
-    for phrase, short in _TYPE_PHRASES:
-        parts = [_alike(part) for part in key(phrase).split()]
-        for i in range(len(words) - len(parts) + 1):
-            if [_alike(word) for word in words[i : i + len(parts)]] == parts:
-                words[i : i + len(parts)] = short.split()
-                break
-    return " ".join(words)
-
-
-def _alike(word: str) -> str:
-    return word[:-1] if word.endswith("s") and len(word) > 3 else stem(word)
+_CURRENCY_KEYS = frozenset(key(word) for word in _CURRENCIES)
+_LEGAL_KEYS = frozenset(key(word) for word in _LEGAL_FORMS)
 
 
 @dataclass(frozen=True)
@@ -302,10 +321,6 @@ def _rigid(names: tuple[str, ...]) -> Counter[str]:
         or _ROMAN.match(word)
         or any(letter.isdigit() for letter in word)
     ) - Counter({_PLUS: 99})
-
-
-_CURRENCY_KEYS = frozenset(key(word) for word in _CURRENCIES)
-_LEGAL_KEYS = frozenset(key(word) for word in _LEGAL_FORMS)
 
 
 def _fit_by_words(asked: tuple[str, ...], stored: tuple[str, ...]) -> Fit | None:

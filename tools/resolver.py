@@ -10,9 +10,11 @@ from schemas.language import Both
 from schemas.portfolio import Outcome, Portfolio, Resolution
 from tools.catalogue import ATTRIBUTES, Catalogue, catalogue_relation, portfolios_of
 from tools.names import (
+    CODE_FOLD,
     LOOK_ALIKES,
     Fit,
     Words,
+    code_key,
     fit,
     grams,
     key,
@@ -36,13 +38,13 @@ NEAREST = 7
 _NEAR_ENOUGH = 0.3
 
 # The text of this expression is that of the name index in tools/sql: it serves only word for word.
-_KEY_OF = (
-    "trimBoth(replaceRegexpAll(translateUTF8(lowerUTF8({column}), "
-    f"'{LOOK_ALIKES[0]}', '{LOOK_ALIKES[1]}'), '[^\\\\p{{L}}\\\\p{{N}}]+', ' '))"
+_NAME_KEY = (
+    f"trimBoth(replaceRegexpAll(translateUTF8(lowerUTF8(Portfolio), '{LOOK_ALIKES[0]}', "
+    f"'{LOOK_ALIKES[1]}'), '[^\\\\p{{L}}\\\\p{{N}}]+', ' '))"
 )
-_NAME_KEY, _CODE_KEY, _CLIENT_KEY = (
-    _KEY_OF.replace("{column}", column)
-    for column in ("Portfolio", "PortfolioCode", "PortfolioClientCode")
+_CODE_KEY, _CLIENT_KEY = (
+    f"translateUTF8(lowerUTF8(trimBoth({column})), '{CODE_FOLD[0]}', '{CODE_FOLD[1]}')"
+    for column in ("PortfolioCode", "PortfolioClientCode")
 )
 _COLUMNS_OF = "InvestmentPortfolioID, " + ", ".join(ATTRIBUTES) + ", FirstDt, LastDt"
 
@@ -50,7 +52,7 @@ _COLUMNS_OF = "InvestmentPortfolioID, " + ", ".join(ATTRIBUTES) + ", FirstDt, La
 _EXACT = (
     f"SELECT {_COLUMNS_OF}, multiIf("
     "lower(toString(InvestmentPortfolioID)) IN {ids:Array(String)}"
-    f" OR {_CODE_KEY} IN {{keys:Array(String)}} OR {_CLIENT_KEY} IN {{keys:Array(String)}}, 0, "
+    f" OR {_CODE_KEY} IN {{codes:Array(String)}} OR {_CLIENT_KEY} IN {{codes:Array(String)}}, 0, "
     f"Portfolio IN {{names:Array(String)}}, 1, {_NAME_KEY} IN {{keys:Array(String)}}, 2, 3) AS level, "
     "count() OVER (PARTITION BY level) AS fitting FROM {relation} AS p WHERE level < 3 "
     f"ORDER BY level, PortfolioCode, InvestmentPortfolioID LIMIT {MAX_CANDIDATES} BY level"
@@ -112,6 +114,7 @@ class Resolver:
             _EXACT,
             {
                 "ids": [item.strip().lower() for item in spoken],
+                "codes": [code_key(item) for item in spoken],
                 "keys": list(dict.fromkeys(key(item) for item in spoken)),
                 "names": list(spoken),
             },
