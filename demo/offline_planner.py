@@ -123,11 +123,7 @@ class PlannerHandler(BaseHTTPRequestHandler):
             told = isinstance(options, dict) and bool(options.get("include_usage"))
             self._stream(head, content, usage if told else None)
             return
-        choice = {
-            "index": 0,
-            "message": {"role": "assistant", "content": content},
-            "finish_reason": "stop",
-        }
+        choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
         self._send(200, {**head, "object": "chat.completion", "choices": [choice], "usage": usage})
 
     def _body(self) -> bytes | None:
@@ -147,10 +143,7 @@ class PlannerHandler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
-        pieces = [
-            content[place : place + _CHUNK_LETTERS]
-            for place in range(0, len(content), _CHUNK_LETTERS)
-        ]
+        pieces = [content[place : place + _CHUNK_LETTERS] for place in range(0, len(content), _CHUNK_LETTERS)]
         deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
         deltas.extend(({"content": piece}, None) for piece in pieces)
         deltas.append(({}, "stop"))

@@ -53,25 +53,25 @@ _NUMBER = "|".join(f"(?:{text})" for text in _NUMBERS.values())
 _COUNTS = {
     "два": 2, "две": 2, "три": 3, "четыре": 4, "пять": 5, "шесть": 6, "десять": 10,
     "двенадцать": 12, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10,
-    "twelve": 12,
+    "twelve": 12
 }  # fmt: skip
 _COUNT = r"\d{1,4}|" + "|".join(_COUNTS)
 
 # What people say for a period, and the name it has in the list of named periods.
 _SAYINGS: tuple[tuple[str, str], ...] = (
-    (r"последн\w+ д(?:ень|ня) с данными|last day with data|последнюю дату|latest date", "last day with data"),
+    (r"последн\w+ д(?:ень|ня) с данными|last day with data|последн\w+ (?:дату|день)|latest (?:date|day)", "last day with data"),
     (r"вчера\w*|yesterday", "yesterday"),
-    (r"с начала (?:этого |текущего )?года|ytd|year[- ]to[- ]date|since the start of the year"
-     r"|эт(?:от|ом) году?|текущ\w+ году?|this year", "year to date"),
-    (r"с начала (?:этого |текущего )?квартала|qtd|quarter[- ]to[- ]date"
-     r"|эт(?:от|ом) квартале?|текущ\w+ квартале?|this quarter", "quarter to date"),
-    (r"с начала (?:этого |текущего )?месяца|mtd|month[- ]to[- ]date"
-     r"|эт(?:от|ом) месяце?|текущ\w+ месяце?|this month", "month to date"),
+    ((r"с начала (?:этого |текущего )?года|ytd|year[- ]to[- ]date|since the start of the year"
+     r"|эт(?:от|ом) году?|текущ\w+ году?|this year"), "year to date"),
+    ((r"с начала (?:этого |текущего )?квартала|qtd|quarter[- ]to[- ]date"
+     r"|эт(?:от|ом) квартале?|текущ\w+ квартале?|this quarter"), "quarter to date"),
+    ((r"с начала (?:этого |текущего )?месяца|mtd|month[- ]to[- ]date"
+     r"|эт(?:от|ом) месяце?|текущ\w+ месяце?|this month"), "month to date"),
     (r"(?:прошл|предыдущ|последн)\w+ месяце?|(?:last|previous) month", "previous month"),
     (r"(?:прошл|предыдущ|последн)\w+ квартале?|(?:last|previous) quarter", "previous quarter"),
     (r"(?:прошл|предыдущ)\w+ году?|(?:last|previous) year", "previous year"),
     (r"последн\w+ год|за год|последн\w+ 12 мес\w*|12 мес\w*|past year|last 12 months", "last 12 months"),
-    (r"(?:последн\w+ )?полгода|past half[- ]year|last six months", "last 6 months"),
+    (r"(?:последн\w+ )?полгода|past half[- ]year|last six months", "last 6 months")
 )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ class Span:
     def days(self) -> int | None:
         """Return its length, None where an end is open or not in the calendar."""
         try:
-            first, last = date.fromisoformat(self.start or ""), date.fromisoformat(self.end or "")
+            first, last = (date.fromisoformat(self.start or ""), date.fromisoformat(self.end or ""))
         except ValueError:
             return None
         return (last - first).days + 1
@@ -121,9 +121,7 @@ def read_periods(prompt: str) -> dict[str, Span]:
     return named
 
 
-def find_days(
-    question: str, *, today: date, last_day: date | None, named: Mapping[str, Span]
-) -> Days:
+def find_days(question: str, *, today: date, last_day: date | None, named: Mapping[str, Span]) -> Days:
     """Return the periods a question names; `named` wins over own arithmetic."""
     known = {
         name.lower(): Span(period.start.isoformat(), period.end.isoformat())
@@ -191,10 +189,7 @@ def find_days(
         rf"{_LEAD}\b(?:q(?P<n>[1-4])|(?P<m>[1-4])q)[ '’]*(?P<y>{_YEAR}|\d\d(?!\d))?\b",
         lambda match: _quarter(match["n"] or match["m"], match["y"], today),
     )
-    take(
-        rf"{_LEAD}(?P<y>{_YEAR})[ -]?q(?P<n>[1-4])\b",
-        lambda match: _quarter(match["n"], match["y"], today),
-    )
+    take(rf"{_LEAD}(?P<y>{_YEAR})[ -]?q(?P<n>[1-4])\b", lambda match: _quarter(match["n"], match["y"], today))
     take(
         rf"{_LEAD}\b(?:(?P<n>[12]|i|ii|перв\w+|втор\w+)(?:-?(?:е|ом|го))?\s+полугоди\w+"
         rf"|(?P<e>first|second) half|h(?P<h>[12]))(?:\s+(?:of\s+)?(?P<y>{_YEAR}))?{_YEAR_TAIL}(?!\w)",
@@ -206,9 +201,7 @@ def find_days(
     )
     take(
         rf"{_LEAD}\b(?:(?P<y>{_YEAR})-(?P<m>0[1-9]|1[0-2])|(?P<n>0[1-9]|1[0-2])\.(?P<z>{_YEAR}))\b(?![-.]\d)",
-        lambda match: _whole_month(
-            int(match["y"] or match["z"]), int(match["m"] or match["n"])
-        ),
+        lambda match: _whole_month(int(match["y"] or match["z"]), int(match["m"] or match["n"])),
     )
     # A bare month needs its preposition: «май» and may, март and march are other words too.
     take(
@@ -226,16 +219,17 @@ def find_days(
         r"(?P<u>д(?:ень|ня|ней)|недел\w+|мес\w*|квартал\w*|года?|лет|days?|weeks?|months?|quarters?|years?)(?!\w)",
         lambda match: _latest(match, last),
     )
-    take(
-        rf"{_LEAD}\b(?:сегодня\w*|today)(?!\w)",
-        lambda _match: Span(today.isoformat(), today.isoformat()),
-    )
+    take(rf"{_LEAD}\b(?:сегодня\w*|today)(?!\w)", lambda _match: Span(today.isoformat(), today.isoformat()))
     take(
         rf"{_LEAD}(?<!\w)(?:прошл\w+ недел\w+|last week|previous week)",
         lambda _match: Span(
             (today - timedelta(days=today.weekday() + 7)).isoformat(),
             (today - timedelta(days=today.weekday() + 1)).isoformat(),
         ),
+    )
+    take(
+        rf"{_LEAD}(?<!\w)(?:последн\w+ недел\w+|past week)(?!\w)",
+        lambda _match: Span((last - timedelta(days=6)).isoformat(), last.isoformat()),
     )
     take(
         rf"{_LEAD}(?<!\w)(?:вс[её] время|весь период|вс[ею]\w* истори\w+|since inception|all time)(?!\w)",

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from demo.question_dates import USED
 
+# Stands for every letter of a code already taken.
+_TAKEN = "¤"
 _TOKEN = re.compile(r"«[^»]*»[^\s,?!]*|\"[^\"]*\"[^\s,?!]*|“[^”]*”[^\s,?!]*|„[^“”]*[“”]|,|\S+")
-_QUOTES = "«»\"“”„"
+_QUOTES = '«»"“”„'
 _CODE = re.compile(r"(?<![\w-])(?!(?:топ|top)-)([^\W\d_]{1,6})-(\d{3,})(?![\w-])", re.IGNORECASE)
 _NUMBER_ID = re.compile(
     r"\b(?:портфел\w*|portfolio|id|№)\s*(?:id\s*|№\s*)?(?!(?:19|20)\d\d\b)(\d{1,12})\b", re.IGNORECASE
@@ -24,32 +26,42 @@ _RESERVES = re.compile(r"страхов\w+ резерв\w+(?!\s+[А-ЯЁ«\"])",
 _STRATEGY = re.compile(
     r"(?:стратеги(?:и|ей|ю|ям|я)|strategy)\s+(?:«([^»]+)»|\"([^\"]+)\"|([А-ЯЁA-Z][\w-]*(?:\s+[A-Z][\w-]*)?))"
 )
-_ANCHOR = re.compile(r"^(?:портфел(?:ь|я|ю|е|ем)|фонд(?:а|у|е|ом)?|клиент(?:а|у|е|ом)?|portfolio|fund|client|of|for|по|у|в|для)$", re.IGNORECASE)
-_STRONG_ANCHOR = re.compile(r"^(?:портфел(?:ь|я|ю|е|ем)|клиент(?:а|у|е|ом)?|portfolio|client)$", re.IGNORECASE)
+_ANCHOR = re.compile(
+    r"^(?:портфел(?:ь|я|ю|е|ем)|фонд(?:а|у|е|ом)?|клиент(?:а|у|е|ом)?|portfolio|fund|client|of|for|по|у|в|для)$",
+    re.IGNORECASE,
+)
+_STRONG_ANCHOR = re.compile(
+    r"^(?:портфел(?:ь|я|ю|е|ем)|клиент(?:а|у|е|ом)?|portfolio|client)$", re.IGNORECASE
+)
 # Words that end a name even with a capital letter.
 _ALWAYS_STOP = re.compile(r"^(?:сча|nav|twr|ytd|mtd|qtd|inflows?|outflows?|aum|p&l|pnl)$", re.IGNORECASE)
 _STOP_STEMS = re.compile(
-    r"^(?:доходност|заработ|сработ|отработ|сделал|приток|отток|пришл|ушл|поступ|нетто|волатил|риск"
+    r"^(?:доходн|сам(?:ый|ая|ое|ые|ых)$|заработ|сработ|отработ|сделал|приток|отток|пришл|ушл|поступ|нетто|волатил|риск"
     r"|просад|средн|геометр|арифм|дневн|годов|среднегод|месяц|месяч|помесяч|ежемес|ежедн|поднев|кварталам|поквартал|ежекв"
     r"|таблиц|графи|колонк|столб|портфел|фонд|клиент|стратеги|типа?[мхув]?$|типы$|типов$|код|валют|рубл|процент|покаж|выве|показ|посч|сравн"
-    r"|построй|нарис|как|сколь|лучш|худш|топ|рейтинг|перечисл|списо|списк|добав|пожалуйст|период|сумм|общ|итог|вс[её]х|все"
+    r"|построй|рассчит|вычисл|определ|сформ|проанализ|отобраз|предостав|узнай|нарис|как|сколь|лучш|худш|топ|рейтинг|перечисл|списо|списк|добав|пожалуйст|период|сумм|общ|итог|вс[её]х|все"
     r"|нужн|хочу|можно|скаж|расскаж|найд|назов|назван|содерж|превыс|бол[её]е|бенчмарк|индекс|мосбирж|последн|прошл|текущ|начал"
     r"|активов$|стоимост|объ[её]м|размер|чист|поток|денежн\w+ поток|прибыл|убыт|динамик|результат|перевед|изменил|вырос|упал"
     r"|return|perform|profit|volatil|drawdown|risk|mean|average|geometric|arithmetic|daily|month|quarterly|year|annual|portfolio|fund|client"
-    r"|strateg|type|code|currenc|table|chart|graph|plot|column|show|give|list|compare|rank|best|worst|top|total|net$|flow|earn|made|trading|attribut)",
+    r"|strateg|type|code|currenc|table|chart|graph|plot|column|show|give|list|compare|rank|best|worst|top|total|net$|flow|earn|made|trading|attribut|calculat|display|provide|present|explain|find|search)",
     re.IGNORECASE,
 )
 _STOP_WORDS = frozenset(
-    "а и в во на за с со по у о об от до из к ко для над при про или ли же бы не это этот эта эти этого "
-    "мне меня нам нас наш наши наша мой моя мои тебя что чем кто где когда который которые был была было были "
-    "есть ещё еще также тоже теперь то того там тут сейчас целом каждый каждому каждого каждой строка строки одна одной "
-    "день дням датам дате дату дата днем годам году года год раз раза во-первых денег деньги деньгах средств виде сравнению данные "
-    "привет здравствуйте дай давай выгрузи отобрази выдай вид разрезе порядке вместе только против нетто подскажи глянь "
-    "ввод ввели вывели вывод внесли совсем отдельно доход плюс минус за-период период дела спасибо "
-    "the a an of for in on at to by from with and or vs versus what which was were is are did do does how much many "
-    "me us my our please can you tell i want need see get all each every per as its it their there this that these "
-    "those same also add plus now then over during between into out came went money one row day days date dates "
-    "trading roubles rubles have has had value whole so index benchmark against about like name names hi hello thanks".split()
+    """
+    а и в во на за с со по у о об от до из к ко для над при про или ли же бы не это этот эта
+    эти этого мне меня нам нас наш наши наша мой моя мои тебя что чем кто где когда который
+    которые был была было были есть ещё еще также тоже теперь то того там тут сейчас целом
+    каждый каждому каждого каждой строка строки одна одной день дням датам дате дату дата днем
+    годам году года год раз раза во-первых денег деньги деньгах средств виде сравнению данные
+    привет здравствуйте дай давай выгрузи отобрази выдай вид разрезе порядке вместе только
+    против нетто подскажи глянь ввод ввели вывели вывод внесли совсем отдельно доход плюс
+    минус за-период период дела спасибо the a an of for in on at to by from with and or vs
+    versus what which was were is are did do does how much many me us my our please can you
+    tell i want need see get all each every per as its it their there this that these those
+    same also add plus now then over during between into out came went money one row day days
+    date dates should could would will we they buy sell hold any if trading roubles rubles
+    have has had value whole so index benchmark against about like name names hi hello thanks
+    """.split()  # noqa: SIM905 - a list would be a page long
 )
 
 
@@ -88,7 +100,7 @@ def find_portfolios(rest: str) -> Chosen:
 
     def take_code(match: re.Match[str]) -> str:
         (client_codes if len(match[1]) == 1 else codes).append(match[0])
-        return USED * len(match[0])
+        return _TAKEN * len(match[0])
 
     def take_number(match: re.Match[str]) -> str:
         names.append((3, match[1]))
@@ -155,7 +167,10 @@ def _runs(text: str) -> list[tuple[int, list[str]]]:
     for place, token in enumerate(tokens):
         bare = token.strip("?!:;,.…")
         following = tokens[place + 1] if place + 1 < len(tokens) else ""
-        if token == "," or USED in token:
+        if token == "," or USED in token or _TAKEN in token:
+            if token.startswith("(" + _TAKEN):
+                # «ДУ Иванов И.И. (DU-000111)»: the code says which one, the name would ask again.
+                words = []
             close()
             anchor = ""
             continue
@@ -166,11 +181,13 @@ def _runs(text: str) -> list[tuple[int, list[str]]]:
         if _CLASS.match(bare):
             close()
             words, first = [bare], place
-        elif words and bare.lower() in ("и", "and", "&") and _continues(
-            following, tokens[place + 2 : place + 3], comparing=comparing, after_class=len(words) == 1
-        ):
-            words.append(token)
-        elif words and token in ("-", "–", "+", "--") and (token in ("+", "--") or _is_word(following)):
+        elif (
+            words
+            and bare.lower() in ("и", "and", "&")
+            and _continues(
+                following, tokens[place + 2 : place + 3], comparing=comparing, after_class=len(words) == 1
+            )
+        ) or (words and token in ("-", "–", "+", "--") and (token in ("+", "--") or _is_word(following))):
             words.append(token)
         elif _is_word(token) and not _stops(bare, inside=bool(words)):
             if not words:
@@ -194,7 +211,14 @@ def _is_word(token: str) -> bool:
 def _continues(following: str, after: list[str], *, comparing: bool, after_class: bool) -> bool:
     """Tell whether «и» goes on with the same name (Нефть и газ) rather than with another one."""
     bare = following.strip("?!:;,.…")
-    if not bare or after_class or bare[0] in _QUOTES or _kind(bare) or USED in bare or _stops(bare, inside=False):
+    if (
+        not bare
+        or after_class
+        or bare[0] in _QUOTES
+        or _kind(bare)
+        or {USED, _TAKEN} & set(bare)
+        or _stops(bare, inside=False)
+    ):
         return False
     if not bare[0].isupper():
         return True

@@ -215,6 +215,8 @@ def _alike(word: str) -> str:
     return word[:-1] if word.endswith("s") and len(word) > 3 else stem(word)
 
 
+# Words are compared by key or by sound, and «fund» has another key than its letters.
+_GENERIC_KEYS = frozenset(form for word in _GENERIC for form in (key(word), key(sound(word))))
 _PHRASES = tuple(
     ([_alike(part) for part in key(phrase).split()], short.split()) for phrase, short in _TYPE_PHRASES
 )
@@ -265,13 +267,12 @@ def _apart(folded: str) -> Words:
             types.append(word)
         elif word == "и" and initials == 1:
             continue
-        elif word not in _GENERIC or (len(word) == 1 and initials > 1):
+        elif word not in _GENERIC_KEYS or (len(word) == 1 and initials > 1):
             names.append(word)
     return Words(tuple(types), tuple(names))
 
 
-_CURRENCY_KEYS = frozenset(key(word) for word in _CURRENCIES)
-_LEGAL_KEYS = frozenset(key(word) for word in _LEGAL_FORMS)
+_RIGID_KEYS = frozenset(key(word) for word in _CURRENCIES | _LEGAL_FORMS)
 
 
 @dataclass(frozen=True)
@@ -314,13 +315,14 @@ def _rigid(names: tuple[str, ...]) -> Counter[str]:
     return Counter(
         word
         for word in names
-        if word == _PLUS
-        or len(word) == 1
-        or word in _CURRENCY_KEYS
-        or word in _LEGAL_KEYS
-        or _ROMAN.match(word)
-        or any(letter.isdigit() for letter in word)
-    ) - Counter({_PLUS: 99})
+        if word != _PLUS
+        and (
+            len(word) == 1
+            or word in _RIGID_KEYS
+            or _ROMAN.match(word)
+            or any(letter.isdigit() for letter in word)
+        )
+    )
 
 
 def _fit_by_words(asked: tuple[str, ...], stored: tuple[str, ...]) -> Fit | None:
@@ -373,7 +375,7 @@ def same_words(asked: str, stored: str) -> bool:
 
 
 def _counted(text: str) -> list[str]:
-    return [word for word in _abbreviated(key(text)).split() if word not in _GENERIC]
+    return [word for word in _abbreviated(key(text)).split() if word not in _GENERIC_KEYS]
 
 
 def _same_word(asked: str, stored: str) -> bool:

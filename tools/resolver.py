@@ -8,7 +8,7 @@ from typing import Any
 
 from schemas.language import Both
 from schemas.portfolio import Outcome, Portfolio, Resolution
-from tools.catalogue import ATTRIBUTES, Catalogue, catalogue_relation, portfolios_of
+from tools.catalogue import ATTRIBUTES, Catalogue, catalogue_relation, id_type, portfolios_of
 from tools.names import (
     CODE_FOLD,
     LOOK_ALIKES,
@@ -54,7 +54,7 @@ _EXACT = (
     "lower(toString(InvestmentPortfolioID)) IN {ids:Array(String)}"
     f" OR {_CODE_KEY} IN {{codes:Array(String)}} OR {_CLIENT_KEY} IN {{codes:Array(String)}}, 0, "
     f"Portfolio IN {{names:Array(String)}}, 1, {_NAME_KEY} IN {{keys:Array(String)}}, 2, 3) AS level, "
-    "count() OVER (PARTITION BY level) AS fitting FROM {relation} AS p WHERE level < 3 "
+    "count() OVER (PARTITION BY level) AS fitting FROM {relation} AS p WHERE level < 3 {only} "
     f"ORDER BY level, PortfolioCode, InvestmentPortfolioID LIMIT {MAX_CANDIDATES} BY level"
 )
 _SPELLINGS = 5
@@ -65,8 +65,23 @@ _LIKE = ", ".join(f"ngramSearchUTF8(name_key, {{v{i}:String}})" for i in range(_
 _NEAR = (
     f"SELECT {_COLUMNS_OF}, {_NAME_KEY} AS name_key, greatest({_FOUND}) AS found, "
     f"greatest({_LIKE}) AS alike, countIf(found = 1) OVER () AS fitting "
-    "FROM {relation} AS p WHERE found > 0 OR alike > 0 "
+    "FROM {relation} AS p WHERE (found > 0 OR alike > 0) {only} "
     f"ORDER BY found + alike DESC, PortfolioCode, InvestmentPortfolioID LIMIT {MAX_CANDIDATES}"
+)
+
+# With a catalogue that stores keys, these find the few ids worth grouping: a million names are
+# read once, without a regular expression for each.
+_EXACT_IDS = (
+    "SELECT DISTINCT InvestmentPortfolioID FROM {cat_db:Identifier}.{cat_table:Identifier} "
+    "WHERE NameKey IN {keys:Array(String)} OR Portfolio IN {names:Array(String)} "
+    f"OR {_CODE_KEY} IN {{codes:Array(String)}} OR {_CLIENT_KEY} IN {{codes:Array(String)}} "
+    "OR lower(toString(InvestmentPortfolioID)) IN {ids:Array(String)} LIMIT 5000"
+)
+_NEAR_IDS = (
+    f"SELECT InvestmentPortfolioID, NameKey AS name_key, greatest({_FOUND}) AS found, "
+    f"greatest({_LIKE}) AS alike, countIf(found = 1) OVER () AS fitting "
+    "FROM {cat_db:Identifier}.{cat_table:Identifier} WHERE found > 0 OR alike > 0 "
+    f"ORDER BY found + alike DESC, InvestmentPortfolioID LIMIT {MAX_CANDIDATES}"
 )
 
 
@@ -157,11 +172,22 @@ class Resolver:
     async def _rows(
         self, statement: str, parameters: dict[str, Any]
     ) -> list[tuple[Portfolio, tuple[Any, ...]]]:
-        source = catalogue_relation(self.catalogue.dataset)
-        reply = await self.catalogue.client.query(
-            statement.replace("{relation}", source.sql), {**source.parameters, **parameters}
-        )
-        return list(zip(portfolios_of(reply), reply.rows, strict=True))
+        dataset, client = self.catalogue.dataset, self.catalogue.client
+        source = catalogue_relation(dataset)
+        bound, only = {**source.parameters, **parameters}, ""
+        fitting: int | None = None
+        if dataset.catalogue is not None and dataset.catalogue_has_key:
+            found = await client.query(_EXACT_IDS if statement == _EXACT else _NEAR_IDS, bound)
+            if not found.rows:
+                return []
+            if statement == _NEAR:
+                fitting = found.rows[0][-1]
+            bound["some"] = [row[0] for row in found.rows]
+            only = f"AND InvestmentPortfolioID IN {{some:Array({id_type(dataset)})}}"
+        filled = statement.replace("{relation}", source.sql).replace("{only}", only)
+        reply = await client.query(filled, bound)
+        rows = [row if fitting is None else (*row[:-1], fitting) for row in reply.rows]
+        return list(zip(portfolios_of(reply), rows, strict=True))
 
     async def _one_of(self, column: str, asked: str) -> str | None:
         if column not in self.catalogue.dataset.columns or not key(asked[:MAX_NAME_LENGTH]):

@@ -83,7 +83,13 @@ def test_case_forms_have_one_stem(form: str, base: str) -> None:
 
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
-    [("вектор", "вектор", 0), ("вектр", "вектор", 1), ("веткор", "вектор", 1), ("", "абв", 3), ("аб", "вгдежз", 4)],
+    [
+        ("вектор", "вектор", 0),
+        ("вектр", "вектор", 1),
+        ("веткор", "вектор", 1),
+        ("", "абв", 3),
+        ("аб", "вгдежз", 4),
+    ],
 )
 def test_edits_count_swapped_neighbours_once(first: str, second: str, expected: int) -> None:
     assert edits(first, second) == edits(second, first) == expected

@@ -96,6 +96,8 @@ CLOSE = [
     Case("балтик фиксед инком", (212,)),
     Case("якорю", (302,)),
     Case("ONeill", (114,)),
+    Case("the Baltic portfolio", (212,)),
+    Case("fund Gorizont Indeks", (201,)),
     Case("рост 100", (115,)),
     Case("Meridian Globl Equity", (210,)),
 ]

@@ -1,0 +1,229 @@
+"""The function as the host calls it, with a scripted model: texts, tasks, follow-ups, errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+import pytest
+
+from pipe.pipe import Pipe
+from tests.conftest import ScriptedModel
+
+AMBIGUOUS = json.dumps(
+    {
+        "intent": "profitability",
+        "steps": [
+            {
+                "id": "r",
+                "tool": "profit_tool",
+                "args": {
+                    "operation": "get_profit_of_portfolio",
+                    "portfolio_names": ["Меридиан Облигации"],
+                    "start_date": "2024-01-01",
+                    "end_date": "2024-12-31",
+                },
+                "show_data": True,
+            }
+        ],
+    },
+    ensure_ascii=False,
+)
+
+
+@pytest.fixture
+def pipe(demo_dsn: str, scripted_model: ScriptedModel) -> Pipe:
+    made = Pipe()
+    made.valves = made.Valves(DSN=demo_dsn, MODEL_URL=scripted_model.url)
+    return made
+
+
+def asked(*texts: str) -> dict[str, Any]:
+    roles = ("user", "assistant")
+    return {"messages": [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]}
+
+
+async def test_the_answer_of_the_next_turn_continues_the_plan(
+    pipe: Pipe, scripted_model: ScriptedModel
+) -> None:
+    scripted_model.replies.append(AMBIGUOUS)
+    question = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
+    assert "1. ДУ Меридиан Облигации" in question
+
+    for reply, code in (("2", "PIF-000204"), ("второй", "PIF-000204"), ("DU-000105", "DU-000105")):
+        answer = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024", question, reply))
+        assert code in answer.split("<details>")[0]
+    assert len(scripted_model.requests) == 1
+
+
+async def test_no_cell_reaches_the_model(pipe: Pipe, scripted_model: ScriptedModel) -> None:
+    scripted_model.replies.append(AMBIGUOUS)
+    first = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
+    await pipe.pipe(asked("Доходность Меридиан Облигации за 2024", first, "а что с рынком?"))
+
+    sent = json.dumps(scripted_model.requests[-1]["messages"], ensure_ascii=False)
+    assert "PIF-000205" not in sent
+    assert "а что с рынком?" in sent
+
+
+async def test_one_reask_carries_all_findings(pipe: Pipe, scripted_model: ScriptedModel) -> None:
+    scripted_model.replies += [
+        '{"steps": [{"id": "a", "tool": "magic", "args": {}, "show_data": true}]}',
+        '{"needs_tools": false, "answer": "Понял."}',
+    ]
+
+    assert await pipe.pipe(asked("Что там?")) == "Понял."
+    assert "magic" in scripted_model.requests[1]["messages"][-1]["content"]
+
+
+async def test_a_failed_step_is_planned_anew(pipe: Pipe, scripted_model: ScriptedModel) -> None:
+    def raw(query: str, id_: str) -> str:
+        return json.dumps(
+            {
+                "steps": [
+                    {
+                        "id": id_,
+                        "tool": "clickhouse_client_base",
+                        "args": {"operation": "run_select_query", "query": query},
+                        "show_data": True,
+                    }
+                ]
+            }
+        )
+
+    table = "Contribution.contribution_twr_1s_mcp"
+    scripted_model.replies += [
+        raw(f"SELECT count(Portfolioo) AS n FROM {table}", "a"),
+        raw(f"SELECT count(Portfolio) AS n FROM {table}", "b"),
+    ]
+
+    assert "55235" in await pipe.pipe(asked("Сколько строк?"))
+    sent = scripted_model.requests[1]["messages"][-1]["content"]
+    assert "UNKNOWN_IDENTIFIER" in sent
+    assert "Maybe you meant" in sent
+
+
+BROKEN_REPLIES = {
+    "prose": ["Я не знаю."] * 2,
+    "cut": [('{"steps": [', "length")] * 2,
+    "server_error": [500],
+    "refused": [401],
+}
+
+
+@pytest.mark.parametrize("replies", BROKEN_REPLIES.values(), ids=BROKEN_REPLIES.keys())
+async def test_a_model_that_does_not_help_gives_a_sentence(
+    pipe: Pipe, scripted_model: ScriptedModel, replies: list[Any]
+) -> None:
+    scripted_model.replies += replies
+
+    text = await pipe.pipe(asked("Какая доходность?"))
+
+    assert text.startswith("❌ ")
+    assert "Traceback" not in text
+
+
+async def test_dead_addresses_give_a_sentence_without_secrets(demo_dsn: str) -> None:
+    pipe = Pipe()
+    for valves in (
+        {"DSN": "clickhouse://u:s3cret@127.0.0.1:9/d", "MODEL_URL": "http://127.0.0.1:9/v1"},
+        {"DSN": demo_dsn, "MODEL_URL": "http://127.0.0.1:9/v1", "MODEL_KEY": "s3cret"},
+        {"DSN": "", "MODEL_URL": "http://127.0.0.1:9/v1"},
+        {"DSN": demo_dsn, "TABLE": "no.such_table", "MODEL_URL": "http://127.0.0.1:9/v1"},
+    ):
+        pipe.valves = pipe.Valves(**valves)
+        text = await pipe.pipe(asked("Какая доходность?"))
+        assert text.startswith("❌ ")
+        assert "s3cret" not in text
+
+
+@pytest.mark.parametrize("question", ["", "   ", "я" * 100_000])
+async def test_empty_and_endless_questions(pipe: Pipe, question: str) -> None:
+    text = await pipe.pipe(asked(question))
+
+    assert 10 < len(text) < 200
+
+
+async def test_tasks_are_answered_without_a_model(
+    pipe: Pipe, scripted_model: ScriptedModel
+) -> None:
+    body = asked("Какие у нас ПИФы?", "…")
+
+    title = json.loads(await pipe.pipe(body, __task__="title_generation"))
+    tags = json.loads(await pipe.pipe(body, __task__="tags_generation"))
+    follow = json.loads(await pipe.pipe(body, __task__="follow_up_generation"))
+
+    assert title == {"title": "Какие у нас ПИФы?"}
+    assert tags["tags"]
+    assert follow == {"follow_ups": []}
+    assert scripted_model.requests == []
+
+
+async def test_statuses_are_each_ones_own_and_the_last_is_done(
+    pipe: Pipe, scripted_model: ScriptedModel
+) -> None:
+    plan = (
+        '{"steps": [{"id": "t", "tool": "portfolios_discovery_tool", '
+        '"args": {"operation": "%s"}, "show_data": true}]}'
+    )
+    scripted_model.replies += [plan % "get_strategies"] * 2
+    heard: dict[str, list[tuple[str, bool]]] = {"ru": [], "en": []}
+
+    async def one(language: str, question: str) -> None:
+        async def emitter(event: dict[str, Any]) -> None:
+            heard[language].append((event["data"]["description"], event["data"]["done"]))
+
+        stream = await pipe.pipe(
+            {**asked(question), "stream": True},
+            __event_emitter__=emitter,
+            __metadata__={"chat_id": language, "session_id": language},
+        )
+        assert [piece async for piece in stream]
+
+    await asyncio.gather(one("ru", "Какие стратегии?"), one("en", "Which strategies?"))
+
+    assert heard["ru"][0] == ("Составляю план", False)
+    assert heard["en"][0] == ("Making a plan", False)
+    assert heard["ru"][-1] == ("Готово", True)
+    assert heard["en"][-1] == ("Done", True)
+    assert [done for _text, done in heard["ru"]].count(True) == 1
+
+
+async def test_the_loop_is_free_while_a_statement_runs(pipe: Pipe, scripted_model: ScriptedModel) -> None:
+    table = "Contribution.contribution_twr_1s_mcp"
+    scripted_model.replies.append(
+        json.dumps(
+            {
+                "steps": [
+                    {
+                        "id": "slow",
+                        "tool": "clickhouse_client_base",
+                        "args": {
+                            "operation": "run_select_query",
+                            "query": f"SELECT count() AS n FROM {table} AS a, {table} AS b "
+                            "WHERE sipHash64(a.NAV, b.NAV) % 7 = 1 AND a.InvestmentPortfolioID < 104",
+                        },
+                        "show_data": True,
+                    }
+                ]
+            }
+        )
+    )
+    await pipe.pipe(asked("разогрев"))
+    scripted_model.replies.append(scripted_model.default)
+    lags: list[float] = []
+
+    async def watch() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.005)
+            lags.append(time.perf_counter() - began - 0.005)
+
+    watching = asyncio.create_task(watch())
+    await pipe.pipe(asked("Сколько пар?"))
+    watching.cancel()
+
+    # Half a second is far above any scheduling noise and far below the statement's own time.
+    assert max(lags) < 0.5
