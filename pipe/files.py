@@ -43,4 +43,4 @@ async def attach_tables(
         links.append(f"[{name}]({address})")
     if not links:
         return ""
-    return Both("Вся таблица: ", "The whole table: ").to(language) + ", ".join(links) + "\n\n"
+    return Both("Вся таблица: ", "The whole table: ").to(language) + ", ".join(links)

@@ -90,10 +90,12 @@ class Pipe:
                 if isinstance(event, Progress):
                     await emit_status(live, event.text.to(language), done=False)
                     continue
-                text = await asyncio.to_thread(render_answer, event, settings, language)
                 links = await attach_tables(event, settings, language, request, user, metadata)
+                text = await asyncio.to_thread(
+                    render_answer, event, settings, language, files=links
+                )
                 await emit_status(live, _last_status(event.status).to(language), done=True)
-                yield links + text if links else text
+                yield text
         except AgentError as error:
             pipe_log.info("question ended: %s", type(error).__name__)
             await emit_status(live, Both("Не получилось", "It did not work").to(language), done=True)

@@ -17,11 +17,17 @@ from schemas.table import TOTAL, Column, Table
 
 _RIGHT = frozenset({"integer", "number", "decimal"})
 _HIDDEN = frozenset({"InvestmentPortfolioID"})
+_DAYS_OF_VALUE = frozenset({"Observations", "Days", "FirstDt", "LastDt"})
 _LONGEST_CELL = 120
 
 
-def render_answer(answer: Answer, settings: Settings, language: Language) -> str:
-    """Return the whole message; it never begins with `data:` and is never empty."""
+def render_answer(
+    answer: Answer, settings: Settings, language: Language, *, files: str = ""
+) -> str:
+    """Return the whole message; it never begins with `data:` and is never empty.
+
+    `files` is a finished line of links, put after the tables.
+    """
     parts = [_message(answer, language)]
     if answer.clarification is not None and answer.clarification.options:
         parts.append(_options(answer, language))
@@ -33,6 +39,8 @@ def render_answer(answer: Answer, settings: Settings, language: Language) -> str
     for table in answer.tables:
         if table.rows and not _said_in_headline(table, answer):
             parts.append(render_table(table, settings, language))
+    parts.append(files)
+    parts.append(_remark(answer))
     text = "\n\n".join(part for part in parts if part)
     if settings.RECEIPT and answer.results:
         text += "\n\n" + _receipt(answer, language)
@@ -45,6 +53,14 @@ def _message(answer: Answer, language: Language) -> str:
         # Our own headline: names in it come from cells, the bold marks from us.
         return "**".join(escape(piece) for piece in text.split("**"))
     return escape(text) or Both("Ответа нет.", "No answer.").to(language)
+
+
+def _remark(answer: Answer) -> str:
+    """Return the planner's remark on itself; one with a digit could pose as a figure."""
+    remark = (answer.plan.remark or "").strip() if answer.plan else ""
+    if not remark or len(remark) > 200 or any(letter.isdigit() for letter in remark):
+        return ""
+    return f"*{escape(remark)}*"
 
 
 def _said_in_headline(table: Table, answer: Answer) -> bool:
@@ -78,6 +94,9 @@ def visible_columns(table: Table) -> list[Column]:
         and len(table.rows) > 1
     )
     hidden = set(_HIDDEN)
+    if len(table.of_role("value")) > 1 and len(table.of_role("detail")) > 1:
+        # Days with data, first and last day of several measures would drown the measures.
+        hidden |= {c.name for c in table.columns if c.name.split(" (")[0] in _DAYS_OF_VALUE}
     if one_portfolio:
         hidden |= {"Portfolio", "PortfolioCode"}
     if "Currency" in named and any(column.unit == "money" for column in table.columns):

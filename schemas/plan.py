@@ -61,7 +61,10 @@ class Step(BaseModel):
 
 
 class Plan(BaseModel):
-    """A whole plan; `answer` and `clarification_question` are for plans without tools."""
+    """A whole plan; `answer` and `clarification_question` are for plans without tools.
+
+    `remark` is one sentence of the planner about itself, shown below the answer if it has no digit.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -71,6 +74,7 @@ class Plan(BaseModel):
     steps: tuple[Step, ...] = ()
     clarification_question: str | None = None
     answer: str | None = None
+    remark: str | None = None
 
     @field_validator("intent", mode="before")
     @classmethod

@@ -7,6 +7,7 @@ setting and the user's grants stand behind it.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from schemas.errors import ConfigError, InvalidArgs
 from schemas.language import Both
@@ -78,7 +79,17 @@ def check_select(query: str, *, databases: frozenset[str], default_database: str
                 f"database {database or default_database!r} may not be read; "
                 f"allowed: {', '.join(sorted(databases))}"
             )
-    return query.strip().rstrip(";").strip()
+    return _quoted(query, bare).strip().rstrip(";").strip()
+
+
+def _quoted(query: str, tokens: list[Any]) -> str:
+    """Return the statement with bare Cyrillic names quoted: ClickHouse takes them only so."""
+    out, place = [], 0
+    for token in tokens:
+        if token.token_type.name == "VAR" and not token.text.isascii():
+            out += [query[place : token.start], f"`{token.text}`"]
+            place = token.end + 1
+    return "".join([*out, query[place:]])
 
 
 def _check_node(node: object, exp: object) -> None:

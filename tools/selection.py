@@ -378,6 +378,9 @@ async def resolve_one(name: str, context: ToolContext) -> tuple[Portfolio, tuple
         for portfolio in (await context.catalogue.by_ids(_known_ids([choice], context))).values():
             return portfolio, ()
     resolution = await context.resolver.resolve(name)
+    # A question shows the name cut and cleaned; the choice comes back under that.
+    if resolution.asked != name and context.choices.get(resolution.asked):
+        return await resolve_one(resolution.asked, context)
     if resolution.portfolio is not None and resolution.outcome in ("exact", "close"):
         return resolution.portfolio, _understood(resolution)
     raise ClarificationNeeded(portfolio_question(resolution))
