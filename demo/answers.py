@@ -9,6 +9,8 @@ ABOUT = Both(
     "Offline planner: keyword rules; connect a model for free-form questions.",
 )
 
+NO_INDEX = Both("Индексов в данных нет.", "The data has no indices.")
+
 ABLE = Both(
     "Могу показать доходность портфеля или типа (всего, по дням, месяцам, кварталам, годам, среднюю, "
     "годовую, в деньгах), риск, рейтинг, СЧА, притоки и оттоки, списки портфелей, типов и стратегий, "

@@ -61,7 +61,7 @@ _STOP_WORDS = frozenset(
     same also add plus now then over during between into out came went money one row day days
     date dates should could would will we they buy sell hold any if trading roubles rubles
     have has had value whole so index benchmark against about like name names hi hello thanks
-    """.split()  # noqa: SIM905 - a list would be a page long
+    """.split()
 )
 
 

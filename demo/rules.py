@@ -16,6 +16,7 @@ from demo.answers import (
     NO_ADVICE,
     NO_FORECAST,
     NO_HOLDINGS,
+    NO_INDEX,
     NO_RATES,
     NO_SUCH,
     REASONS,
@@ -102,8 +103,12 @@ def plan_for(question: str, prompt: str, *, previous: dict[str, Any] | None) -> 
     lower = _without_names(days.rest, chosen).lower()
     russian = detect_language(text) == "ru"
     asked = Question(text, lower, days, chosen, russian, previous)
-    plan = _decide(asked)
-    return offered_only(plan, prompt, asked)
+    plan = offered_only(_decide(asked), prompt, asked)
+    if plan["steps"]:
+        about = ABOUT.to("ru" if russian else "en")
+        index = NO_INDEX.to("ru" if russian else "en") if INDEX.search(text) else ""
+        plan["remark"] = f"{index} {about}".strip()
+    return plan
 
 
 def _unquoted(text: str) -> str:

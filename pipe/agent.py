@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -18,7 +18,14 @@ from pipe.validation import Circumstances, findings_of, normalise_plan
 from prompts.planner import OfferedOperation, describe_operations, render_planner_prompt
 from prompts.replanner import render_replanner
 from schemas.dataset import Dataset
-from schemas.errors import AgentError, ClarificationNeeded, InvalidArgs, NoData, PlanError, QueryError
+from schemas.errors import (
+    AgentError,
+    ClarificationNeeded,
+    InvalidArgs,
+    NoData,
+    PlanError,
+    QueryError,
+)
 from schemas.events import Event, Progress
 from schemas.language import Both
 from schemas.periods import named_periods
@@ -75,18 +82,22 @@ class Progresses:
 
     queue: asyncio.Queue[Progress] = field(default_factory=asyncio.Queue)
 
-    def started(self, step: Step, number: int, count: int, registry: Registry) -> None:
-        """Note that a step began."""
-        operation = registry.operation(step.tool, step.operation)
-        title = operation.title if operation else Both(step.tool, step.tool)
-        self.queue.put_nowait(
-            Progress(
-                Both(
-                    f"Шаг {number} из {count}: {title.ru}",
-                    f"Step {number} of {count}: {title.en}",
+    def teller(self, registry: Registry) -> Callable[[Step, int, int], None]:
+        """Return what the executor calls when a step begins."""
+
+        def started(step: Step, number: int, count: int) -> None:
+            operation = registry.operation(step.tool, step.operation)
+            title = operation.title if operation else Both(step.tool, step.tool)
+            self.queue.put_nowait(
+                Progress(
+                    Both(
+                        f"Шаг {number} из {count}: {title.ru}",
+                        f"Step {number} of {count}: {title.en}",
+                    )
                 )
             )
-        )
+
+        return started
 
 
 async def answer_question(
@@ -252,9 +263,7 @@ async def run_plan(
                 registry=place.registry,
                 context=context,
                 done=_named(results),
-                started=lambda step, number, count: progresses.started(
-                    step, number, count, place.registry
-                ),
+                started=progresses.teller(place.registry),
             )
         )
         try:

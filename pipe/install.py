@@ -56,14 +56,14 @@ class OpenWebUI:
             headers["Authorization"] = f"Bearer {self.token}"
         if not self.url.startswith(("http://", "https://")):
             raise InstallError(f"{self.url!r} is not an address: it begins with http:// or https://")
-        request = urllib.request.Request(  # noqa: S310 - the scheme is checked above
+        request = urllib.request.Request(
             self.url + path,
             data=None if data is None else json.dumps(data).encode(),
             headers=headers,
             method=method,
         )
         try:
-            with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=60) as reply:
                 body = reply.read()
         except urllib.error.HTTPError as error:
             raise InstallError(_refusal(error, path)) from None

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from pipe.agent import Workplace, answer_question
+from pydantic import BaseModel, Field
+
+from pipe.agent import answer_question
 from pipe.files import attach_tables
 from pipe.memory import recall, text_of
 from pipe.model import ChatModel, ExternalModel
@@ -17,7 +19,6 @@ from pipe.openwebui import Emitter, HostModel, choose_model, emit_status
 from pipe.render import render_answer
 from pipe.tasks import answer_task
 from pipe.workplaces import workplace_for
-from pydantic import BaseModel, Field
 from schemas.errors import AgentError
 from schemas.events import Progress
 from schemas.language import Both, Language, detect_language

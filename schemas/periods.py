@@ -109,14 +109,14 @@ def named_periods(today: date, last_data_day: date | None) -> list[Period]:
                     )
                 )
     for back in range(12):
-        first = months_back(today.replace(day=1), back)
+        day = months_back(today.replace(day=1), back)
         rows.append(
             Period(
-                first,
-                month_end(first.year, first.month),
+                day,
+                month_end(day.year, day.month),
                 Both(
-                    f"{_MONTHS_RU[first.month - 1]} {first.year}",
-                    f"{_MONTHS_EN[first.month - 1]} {first.year}",
+                    f"{_MONTHS_RU[day.month - 1]} {day.year}",
+                    f"{_MONTHS_EN[day.month - 1]} {day.year}",
                 ),
             )
         )

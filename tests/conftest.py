@@ -114,10 +114,10 @@ class ScriptedModel:
             def log_message(self, *_args: Any) -> None:
                 return
 
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 self._send(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
 
-            def do_POST(self) -> None:  # noqa: N802
+            def do_POST(self) -> None:
                 size = int(self.headers.get("Content-Length", 0))
                 outer.requests.append(json.loads(self.rfile.read(size)))
                 reply = outer.replies.pop(0) if outer.replies else outer.default

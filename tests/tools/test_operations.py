@@ -105,7 +105,7 @@ async def test_risk_counts_a_first_day_loss(run: PlanRunner, client: ClickHouse)
     )
 
 
-async def test_periods_link_to_their_total(run: PlanRunner, client: ClickHouse) -> None:
+async def test_periods_link_to_their_total(run: PlanRunner) -> None:
     answer = await run.step(
         "profit_tool", "get_profit_by_period", period="quarter", **HORIZON, **YEAR
     )
