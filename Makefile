@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PORT ?= 8080
 PY := .venv/bin/python
 HOST_FILES := requirements/host.txt requirements/nodeps.txt
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check --no-warn-script-location
+PIP := $(PY) -m pip install --quiet --quiet --disable-pip-version-check --no-warn-script-location
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check install bundle lock clean
@@ -47,16 +47,16 @@ clean: ## remove what was installed and made
 
 .venv/stamp-host: $(HOST_FILES) | .venv/bin/python
 	@echo "• Installing Open WebUI and what the function needs (a few minutes, once)"
-	@$(PIP) --require-hashes -r requirements/host.txt
+	@$(PIP) --require-hashes --no-deps -r requirements/host.txt
 	@$(PIP) --require-hashes --no-deps -r requirements/nodeps.txt
 	@touch $@
 
 .venv/stamp-test: requirements/test.txt .venv/stamp-host
 	@echo "• Installing what the tests need"
-	@$(PIP) --require-hashes -r requirements/test.txt
+	@$(PIP) --require-hashes --no-deps -r requirements/test.txt
 	@touch $@
 
 .venv/stamp-check: requirements/check.txt .venv/stamp-test
 	@echo "• Installing the linters"
-	@$(PIP) --require-hashes -r requirements/check.txt
+	@$(PIP) --require-hashes --no-deps -r requirements/check.txt
 	@touch $@
