@@ -37,6 +37,8 @@ def demo_command() -> int:
     options.add_argument("--folder", type=Path, default=Path(".demo"))
     options.add_argument("--last-day", type=date.fromisoformat, default=None)
     given = options.parse_args()
+    # Also where a shell started it in the background, which ignores Ctrl-C by default.
+    signal.signal(signal.SIGINT, _stop)
     signal.signal(signal.SIGTERM, _stop)
     children: list[Child] = []
     try:

@@ -28,6 +28,7 @@ def ask_in_page(
     wait_for: str,
     picture: Path | None = None,
     timeout_ms: int = 60_000,
+    height: int = 1000,
 ) -> str:
     """Open a new chat, ask, wait for a text in the answer, and return the page's text."""
     from playwright.sync_api import sync_playwright
@@ -38,7 +39,7 @@ def ask_in_page(
         )
         try:
             context = browser.new_context(
-                locale="ru-RU", viewport={"width": 1280, "height": 1000}
+                locale="ru-RU", viewport={"width": 1280, "height": height}
             )
             page = context.new_page()
             page.goto(f"{address}/auth")
