@@ -23,7 +23,7 @@ from pipe.workplaces import workplace_for
 from schemas.dataset import Dataset
 from schemas.settings import Settings
 from schemas.state import Answer
-from tools.clickhouse import ClickHouse
+from tools.clickhouse import ClickHouse, parse_dsn
 
 LAST_DAY = date(2025, 12, 10)
 TODAY = date(2025, 12, 11)
@@ -51,6 +51,25 @@ def settings(demo_dsn: str) -> Settings:
 @pytest.fixture(scope="session")
 def client(demo_dsn: str) -> Iterator[ClickHouse]:
     made = ClickHouse(demo_dsn)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def engine(demo_dsn: str) -> Iterator[Any]:
+    """The driver's own client, with no limits, for looking at what is stored."""
+    import clickhouse_connect
+
+    address = parse_dsn(demo_dsn)
+    if address.embedded_path is not None:
+        made = clickhouse_connect.get_client(interface="chdb", path=address.embedded_path)
+    else:
+        made = clickhouse_connect.get_client(
+            host=address.host,
+            port=address.port,
+            username=address.username,
+            password=address.password,
+        )
     yield made
     made.close()
 

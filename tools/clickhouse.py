@@ -33,6 +33,8 @@ client_log = logging.getLogger("portfolio_agent.clickhouse")
 Parameters = Mapping[str, Any]
 
 _MARK = "portfolio-agent"
+# The embedded engine writes files even in a read-only session; a server leaves that to its client.
+_OUTFILE = re.compile(r"\binto\s+outfile\b", re.IGNORECASE)
 _TIMEOUT_CODES = frozenset({159, 160, 209})
 _TOO_LARGE_CODES = frozenset({158, 241, 307, 396, 191, 290})
 _ACCESS_CODES = frozenset({497, 516, 192, 193, 194})
@@ -211,6 +213,12 @@ class ClickHouse:
         client_log.warning("statement %s is still running after it was killed", query_id)
 
     def _run(self, statement: str, parameters: dict[str, Any], query_id: str) -> Reply:
+        if self.address.embedded_path is not None and _OUTFILE.search(statement):
+            raise QueryError(
+                Both("Запись в файл не разрешена.", "Writing to a file is not allowed."),
+                code=None,
+                name="READONLY",
+            )
         handle = self._take()
         started = time.monotonic()
         healthy = True

@@ -115,11 +115,16 @@ async def ask_over_websocket(live: LiveHost, question: str) -> tuple[list[tuple[
             },
         )
         await asyncio.wait_for(over.wait(), timeout=90)
-        chat = await asyncio.to_thread(
-            live.user.call, "GET", f"/api/v1/chats/{started['chat_id']}"
-        )
-        message = chat["chat"]["history"]["messages"][theirs]
-        return statuses, {**message, "title": chat["title"]}
+        message: dict[str, Any] = {}
+        for _ in range(40):
+            chat = await asyncio.to_thread(
+                live.user.call, "GET", f"/api/v1/chats/{started['chat_id']}"
+            )
+            message = {**chat["chat"]["history"]["messages"][theirs], "title": chat["title"]}
+            if message.get("done") and message.get("content"):
+                break
+            await asyncio.sleep(0.25)
+        return statuses, message
     finally:
         await client.disconnect()
 

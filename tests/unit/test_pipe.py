@@ -225,5 +225,5 @@ async def test_the_loop_is_free_while_a_statement_runs(pipe: Pipe, scripted_mode
     await pipe.pipe(asked("Сколько пар?"))
     watching.cancel()
 
-    # Half a second is far above any scheduling noise and far below the statement's own time.
-    assert max(lags) < 0.5
+    # A blocking call would leave one tick, or none.
+    assert len(lags) > 10
