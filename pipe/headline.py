@@ -77,4 +77,5 @@ def _days(results: Sequence[StepResult], language: Language) -> str:
         return ""
     if first == last:
         return format_day(first, language)
-    return f"{format_day(first, language)}–{format_day(last, language)}"
+    dash = " – " if language == "en" else "–"
+    return f"{format_day(first, language)}{dash}{format_day(last, language)}"
