@@ -31,6 +31,8 @@ def _headline(tables: Sequence[Table], results: Sequence[StepResult], language: 
         for column, cell in zip(table.columns, row, strict=True):
             if column.role == "value":
                 shown = format_cell(cell, column, language, currency=currency)
+                if not shown and column.unit != "fraction":
+                    continue
                 missing = Both("нет достоверной цифры", "no sound figure").to(language)
                 said.append(f"{column.title().to(language)}: **{shown or missing}**")
         parts = "; ".join(said[:6])

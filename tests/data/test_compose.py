@@ -23,6 +23,8 @@ import yaml
 
 from demo import data
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(data.__file__).resolve().parent.parent
 COMPOSE = ROOT / "demo" / "compose"
 SCRIPTS = sorted(COMPOSE.glob("*.sh"))

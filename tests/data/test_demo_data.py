@@ -21,6 +21,8 @@ import pytest
 
 from demo import data
 
+pytestmark = pytest.mark.slow
+
 LAST_DAY = date(2025, 12, 10)
 ROOT = Path(data.__file__).resolve().parent.parent
 FOLDED = (

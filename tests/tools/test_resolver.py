@@ -168,6 +168,7 @@ async def test_a_name_nobody_has_is_unknown_with_the_nearest(resolver: Resolver,
     assert found.reason.ru and found.reason.en
 
 
+@pytest.mark.slow
 async def test_every_stored_name_resolves_to_its_bearers(resolver: Resolver) -> None:
     names = stored_names()
     for number, name in names.items():
@@ -210,6 +211,7 @@ def verdict(found: Resolution, number: int) -> str:
     return "right" if found.portfolio.id == number else "wrong"
 
 
+@pytest.mark.slow
 async def test_no_damage_to_a_name_gives_another_portfolio_silently(resolver: Resolver) -> None:
     """Damage that spells another stored name does not count: that name is then what was asked."""
     names = stored_names()
