@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -73,6 +74,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     options = parser().parse_args(arguments)
+    # What went wrong is said in a sentence; the logs of the driver and ours would only repeat it.
+    logging.disable(logging.CRITICAL)
     language: Language = options.lang or detect_language(
         getattr(options, "question", None) or getattr(options, "name", None) or ""
     )
