@@ -12,7 +12,7 @@ from typing import Any
 from schemas.errors import ConfigError, InvalidArgs
 from schemas.language import Both
 
-_FORBIDDEN_WORDS = re.compile(r"\b(into\s+outfile|settings|format)\b", re.IGNORECASE)
+_FORBIDDEN_WORDS = re.compile(r"\b(into\s+outfile|settings|format(?! \())\b", re.IGNORECASE)
 # Functions that read outside the tables, wait, or tell about the server.
 _FORBIDDEN_FUNCTIONS = re.compile(
     r"^(file|url|s3|gcs|hdfs|remote|remotesecure|cluster|clusterallreplicas|mysql|postgresql|mongodb|"
@@ -65,9 +65,18 @@ def check_select(query: str, *, databases: frozenset[str], default_database: str
     found = _FORBIDDEN_WORDS.search(words)
     if found:
         raise _refused(f"{found.group(1).upper()} is not allowed")
+    for membership in tree.find_all(exp.In):
+        if membership.args.get("field") is not None:
+            raise _refused("IN takes a list or a subquery in parentheses")
+    for source in tree.find_all(exp.From, exp.Join):
+        if not isinstance(source.this, exp.Table | exp.Subquery | exp.Final):
+            raise _refused("only tables and subqueries may be read")
     named = {cte.alias_or_name for cte in tree.find_all(exp.CTE)}
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
+            raise _refused("table functions are not allowed")
+        alias = table.args.get("alias")
+        if alias is not None and alias.args.get("columns") and not alias.this:
             raise _refused("table functions are not allowed")
         if table.catalog:
             raise _refused("a table is named as database.table")

@@ -421,6 +421,8 @@ REFUSED = (
     "WITH t AS (SELECT * FROM system.tables) SELECT * FROM t",
     "SET readonly = 0",
     "SHOW TABLES",
+    "SELECT * FROM dictionary('a')",
+    "SELECT Portfolio FROM Contribution.contribution_twr_1s_mcp WHERE Portfolio IN system.users",
 )
 
 
