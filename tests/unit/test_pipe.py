@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipe.bundle import write_bundle
 from pipe.pipe import Pipe
+from tests.bundle.host_loader import load_function
 from tests.conftest import ScriptedModel
+
+ROOT = Path(__file__).resolve().parents[2]
 
 AMBIGUOUS = json.dumps(
     {
@@ -33,9 +38,16 @@ AMBIGUOUS = json.dumps(
 )
 
 
-@pytest.fixture
-def pipe(demo_dsn: str, scripted_model: ScriptedModel) -> Pipe:
-    made = Pipe()
+@pytest.fixture(scope="module")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_bundle(ROOT, tmp_path_factory.mktemp("bundle")).read_text(encoding="utf-8")
+
+
+@pytest.fixture(params=["packages", "bundle"])
+def pipe(
+    request: pytest.FixtureRequest, demo_dsn: str, scripted_model: ScriptedModel, bundled: str
+) -> Any:
+    made = Pipe() if request.param == "packages" else load_function(bundled)
     made.valves = made.Valves(DSN=demo_dsn, MODEL_URL=scripted_model.url)
     return made
 
