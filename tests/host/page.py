@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 FLAGS = [
     "--no-sandbox",
@@ -45,7 +46,7 @@ def ask_in_page(
             page.goto(f"{address}/auth")
             page.evaluate("token => localStorage.setItem('token', token)", token)
             page.goto(f"{address}/?models=portfolio_agent")
-            page.wait_for_selector("#chat-input", timeout=timeout_ms)
+            _wait_for_input(page, timeout_ms)
             close = page.locator("button:has-text('Окей, поехали!'), button:has-text('Okay, Let')")
             if close.count():
                 close.first.click()
@@ -60,3 +61,14 @@ def ask_in_page(
             return str(page.inner_text("body"))
         finally:
             browser.close()
+
+
+def _wait_for_input(page: Any, timeout_ms: int) -> None:
+    """Wait for the input box; a page that came up without it is loaded once more."""
+    from playwright.sync_api import TimeoutError as PageTimeout
+
+    try:
+        page.wait_for_selector("#chat-input", timeout=timeout_ms / 3)
+    except PageTimeout:
+        page.reload()
+        page.wait_for_selector("#chat-input", timeout=timeout_ms)
