@@ -85,6 +85,9 @@ def answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=3) as reply:
             return bool(reply.status == 200)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return False
     except (urllib.error.URLError, OSError):
         return False
 

@@ -66,7 +66,8 @@ class OpenWebUI:
             with urllib.request.urlopen(request, timeout=60) as reply:
                 body = reply.read()
         except urllib.error.HTTPError as error:
-            raise InstallError(_refusal(error, path)) from None
+            with error:
+                raise InstallError(_refusal(error, path)) from None
         except (urllib.error.URLError, OSError, ValueError):
             raise InstallError(f"nothing answers at {self.url}") from None
         try:

@@ -484,11 +484,13 @@ def test_http_whole_and_streamed_replies_hold_the_same_plan(address: str) -> Non
 def test_http_refuses_what_is_not_a_chat(address: str, body: bytes) -> None:
     with pytest.raises(urllib.error.HTTPError) as caught:
         post(address, body)
-    assert caught.value.code == 400
-    assert "message" in json.load(caught.value)["error"]
+    with caught.value as reply:
+        assert reply.code == 400
+        assert "message" in json.load(reply)["error"]
 
 
 def test_http_unknown_address_is_404(address: str) -> None:
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"{address}/v1/embeddings", timeout=10)
-    assert caught.value.code == 404
+    with caught.value as reply:
+        assert reply.code == 404
