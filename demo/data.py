@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -244,7 +245,7 @@ def _read_prices() -> _Prices:
     days = tuple(sorted(closes["IBM"]))
     returns: dict[str, tuple[float | None, ...]] = {}
     for ticker, close in closes.items():
-        pairs = ((close.get(a), close.get(b)) for a, b in zip(days, days[1:], strict=False))
+        pairs = ((close.get(a), close.get(b)) for a, b in pairwise(days))
         returns[ticker] = (None, *(b / a - 1 if a and b else None for a, b in pairs))
     return _Prices(days, returns)
 

@@ -341,7 +341,7 @@ def _discovery_steps(asked: Question, measured: bool) -> list[dict[str, Any]]:
     if chosen.strategies and not chosen.types and (asked.has(PORTFOLIOS) or asked.has(LIST)):
         return [{"operation": "get_portfolio_attributes", **selection}]
     if chosen.types and not asked.days.spans and (asked.has(LIST) or asked.has(PORTFOLIOS)):
-        if chosen.strategies or asked.has(ATTRIBUTES) and not asked.has(TYPES):
+        if chosen.strategies or (asked.has(ATTRIBUTES) and not asked.has(TYPES)):
             return [{"operation": "get_portfolio_attributes", **selection}]
         return [{"operation": "get_portfolios_by_type", "portfolio_types": list(chosen.types)}]
     if chosen:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -116,8 +116,8 @@ class PlanRunner:
 
 
 @pytest.fixture
-async def run(place: Workplace, settings: Settings) -> AsyncIterator[PlanRunner]:
-    yield PlanRunner(place, settings)
+async def run(place: Workplace, settings: Settings) -> PlanRunner:
+    return PlanRunner(place, settings)
 
 
 class ScriptedModel:
