@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ from tools.registry import Registry
 from tools.resolver import Resolver
 
 MAX_QUESTION = 4000
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,16 @@ async def answer_question(
     if not plan.steps:
         asked = plan.clarification_question
         text = asked or plan.answer or ""
+        if figures_beside(text, words):
+            raise PlanError(
+                Both(
+                    "Модель ответила цифрой, не обратившись к данным; такая цифра не показана. "
+                    "Спросите иначе или выберите другую модель.",
+                    "The model answered with a figure without asking the data; it is not shown. "
+                    "Ask otherwise or choose another model.",
+                ),
+                findings=("the answer holds a figure; figures come from tools only",),
+            )
         status = "clarification" if asked else "ok"
         yield replace(
             _bare_answer(status, Both(text, text)),
@@ -172,6 +184,15 @@ async def answer_question(
         calls=planned.calls,
     ):
         yield replace(event, elapsed_s=time.monotonic() - began) if isinstance(event, Answer) else event
+
+
+def figures_beside(text: str, question: str) -> bool:
+    """Say whether a model's own text has a number that is neither in the question nor a year."""
+    known = set(_NUMBER.findall(question))
+    return any(
+        number not in known and not re.fullmatch(r"(?:19|20)\d\d", number)
+        for number in _NUMBER.findall(text)
+    )
 
 
 def _bare_answer(status: str, text: Both) -> Answer:

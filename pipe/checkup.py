@@ -6,6 +6,7 @@ from pipe.workplaces import workplace_for
 from schemas.dataset import LOGICAL_COLUMNS
 from schemas.errors import AgentError
 from schemas.language import Both
+from schemas.periods import is_period_setting
 from schemas.settings import Settings
 from tools.inspection import last_data_day
 
@@ -52,6 +53,16 @@ async def check_setup(settings: Settings) -> list[Line]:
             ),
         )
     )
+    if not is_period_setting(settings.DEFAULT_PERIOD):
+        lines.append(
+            (
+                False,
+                Both(
+                    "Настройка DEFAULT_PERIOD не читается: берётся период с начала года.",
+                    "The valve DEFAULT_PERIOD cannot be read: year to date is taken.",
+                ),
+            )
+        )
     lines.extend((True, text) for text in dataset.remarks)
     return lines
 

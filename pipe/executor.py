@@ -190,6 +190,8 @@ def _cells(table: Table, reference: Reference) -> list[Any]:
 
 
 def _only_column(table: Table, reference: Reference) -> list[Any]:
+    if not table.rows:
+        raise _empty(reference)
     keys = [c.name for c in table.columns if c.role == "key"] or list(table.names)
     if len(keys) != 1:
         raise InvalidArgs(

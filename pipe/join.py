@@ -45,7 +45,36 @@ def _places(table: Table, *roles: Any) -> list[int]:
     return [place for place, column in enumerate(table.columns) if column.role in roles]
 
 
+def _stacked(group: list[StepResult]) -> list[StepResult]:
+    """Put results of the same columns over other rows under each other: two portfolios, one column.
+
+    Only rows of different keys are stacked; the same key twice is two measures, not two rows.
+    """
+    kept: list[StepResult] = []
+    for result in group:
+        table = result.table
+        for place, other in enumerate(kept):
+            if table is None or other.table is None or other.table.columns != table.columns:
+                continue
+            keys = _places(table, "key")
+            first = {tuple(row[at] for at in keys) for row in other.table.rows}
+            if any(tuple(row[at] for at in keys) in first for row in table.rows):
+                continue
+            both = replace(
+                other.table,
+                rows=(*other.table.rows, *table.rows),
+                notices=_notices([other.table, table]),
+                truncated=other.table.truncated or table.truncated,
+            )
+            kept[place] = replace(other, table=both)
+            break
+        else:
+            kept.append(result)
+    return kept
+
+
 def _joined(group: list[StepResult]) -> Table:
+    group = _stacked(group)
     tables = [result.table for result in group if result.table is not None]
     if len(tables) == 1:
         return tables[0]
@@ -138,7 +167,8 @@ def _value_names(
         suffix = _suffix(result, number)
         name = f"{column.name} ({suffix})"
         if name in taken:
-            name = f"{column.name} ({suffix}, {result.id})"
+            suffix = f"{suffix}, {result.id}"
+            name = f"{column.name} ({suffix})"
         title = column.title()
         renamed = replace(
             column, name=name, label=Both(f"{title.ru} ({suffix})", f"{title.en} ({suffix})")

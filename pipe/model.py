@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from schemas.errors import ModelReplyError, ModelTimeout, ModelUnavailable
 from schemas.language import Both
+
+_MOST_REPLY_BYTES = 4_000_000
 
 Messages = list[dict[str, str]]
 
@@ -62,15 +65,21 @@ def read_completion(data: Any) -> ModelReply:
     reasoning = ""
     if isinstance(message, dict):
         reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
-    usage = data.get("usage") or {}
+    usage = data.get("usage")
     text = str(content or "")
     return ModelReply(
         text=text if text.strip() else reasoning,
         reasoning=reasoning,
         cut=choice.get("finish_reason") == "length",
-        prompt_tokens=int(usage.get("prompt_tokens") or 0),
-        reply_tokens=int(usage.get("completion_tokens") or 0),
+        prompt_tokens=_tokens(usage, "prompt_tokens"),
+        reply_tokens=_tokens(usage, "completion_tokens"),
     )
+
+
+def _tokens(usage: Any, name: str) -> int:
+    """Return a count of tokens; servers send anything there, or nothing."""
+    value = usage.get(name) if isinstance(usage, dict) else None
+    return int(value) if isinstance(value, int | float) and value == value else 0
 
 
 class ExternalModel:
@@ -100,19 +109,30 @@ class ExternalModel:
 
     def _post(self, messages: Messages) -> ModelReply:
         import requests
+        import urllib3
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        deadline = time.monotonic() + self._timeout_s
         try:
             name = self.name or self._first_model(headers)
-            response = requests.post(
+            with requests.post(
                 f"{self.url}/chat/completions",
                 json={"model": name, "messages": messages, "stream": False, "temperature": 0},
                 headers=headers,
                 timeout=(10, self._timeout_s),
-            )
-        except requests.Timeout:
+                stream=True,
+            ) as response:
+                body = self._body(response, deadline)
+        except (requests.Timeout, urllib3.exceptions.TimeoutError):
             raise self._late() from None
-        except (requests.RequestException, ValueError):
+        except (
+            requests.RequestException,
+            urllib3.exceptions.HTTPError,
+            OSError,
+            ValueError,
+            TypeError,
+            LookupError,
+        ):
             raise ModelUnavailable(
                 Both(
                     f"Модель по адресу {_host(self.url)} не отвечает: проверьте настройку MODEL_URL.",
@@ -129,8 +149,8 @@ class ExternalModel:
                 )
             )
         try:
-            return read_completion(json.loads(response.content))
-        except ValueError:
+            return read_completion(json.loads(body))
+        except (ValueError, RecursionError):
             raise ModelUnavailable(
                 Both(
                     f"По адресу {_host(self.url)} отвечает не сервер модели.",
@@ -138,15 +158,32 @@ class ExternalModel:
                 )
             ) from None
 
+    def _body(self, response: Any, deadline: float) -> bytes:
+        """Return the body, read piece by piece: a server may send one byte a minute."""
+        pieces: list[bytes] = []
+        size = 0
+        # read1 gives what has arrived; iter_content would wait for a whole piece.
+        while piece := response.raw.read1(65_536, decode_content=True):
+            pieces.append(piece)
+            size += len(piece)
+            if time.monotonic() > deadline:
+                raise self._late()
+            if size > _MOST_REPLY_BYTES:
+                raise ValueError("the reply is too long")
+        return b"".join(pieces)
+
     def _first_model(self, headers: dict[str, str]) -> str:
         import requests
 
         response = requests.get(f"{self.url}/models", headers=headers, timeout=(10, 20))
-        listed = response.json().get("data", []) if response.ok else []
-        return str(listed[0]["id"]) if listed else "default"
+        data = response.json() if response.ok else {}
+        listed = data.get("data") if isinstance(data, dict) else None
+        first = listed[0] if isinstance(listed, list) and listed else None
+        return str(first.get("id") or "default") if isinstance(first, dict) else "default"
 
 
 def _host(url: str) -> str:
     """Return scheme, host and port of an address, without user, password and query."""
     scheme, _, rest = url.partition("://")
-    return f"{scheme}://{rest.rsplit('@', 1)[-1].split('/', 1)[0]}" if rest else url[:60]
+    host = (rest or scheme).rsplit("@", 1)[-1].split("/", 1)[0].split("?", 1)[0][:80]
+    return f"{scheme}://{host}" if rest else host

@@ -29,7 +29,17 @@ _HARMONY_FINAL = re.compile(r"<\|channel\|>\s*final\s*(?:<\|[^|]*\|>[^<]*)*<\|me
 _HARMONY_TOKEN = re.compile(r"<\|[a-z_]+\|>")
 _FENCE = re.compile(r"```[ \t]*[\w-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
 _BARE_REFERENCE = re.compile(r'(?<=[:\[,])(\s*)(\$\{[^}"\n]+\})(?=\s*[,\]}])')
+_LONGEST_REPLY = 100_000
+_MOST_BRACKETS = 1000
+_MOST_TRIES = 20
 _OPERATION_KEYS = ("operation", "op", "method", "action", "function", "tool_name", "operation_name")
+# What a step may say beside its arguments; anything else was meant as an argument.
+_STEP_KEYS = frozenset(
+    """
+    id tool name type save_as show_data description reason thought comment title depends_on
+    dependencies needs
+    """.split()
+)
 _ARGS_KEYS = ("args", "arguments", "params", "parameters", "input", "kwargs")
 
 
@@ -43,6 +53,11 @@ def read_plan(text: str, *, cut: bool = False) -> Plan:
         raise _no_plan(
             Both("Ответ модели оборван по длине.", "The model's reply was cut by length."),
             "the reply was cut by length; write a shorter plan",
+        )
+    if len(text) > _LONGEST_REPLY or text.count("{") + text.count("[") > _MOST_BRACKETS:
+        raise _no_plan(
+            Both("Ответ модели слишком длинный.", "The model's reply is too long."),
+            "the reply is too long or nested; reply with one short JSON object",
         )
     body = without_reasoning(text)
     if not body:
@@ -113,7 +128,8 @@ def _scan(text: str) -> list[Any]:
     """Find an object that begins anywhere in the text and reads to its matching brace."""
     values: list[Any] = []
     place = 0
-    while len(values) < 20:
+    # Each try reads to the end of the text; a looping model writes thousands of braces.
+    for _ in range(_MOST_TRIES):
         place = text.find("{", place)
         if place < 0:
             break
@@ -154,7 +170,7 @@ def _repaired(text: str) -> list[Any]:
     except ImportError:
         return []
     start = text.find("{")
-    if start < 0 or len(text) > 200_000:
+    if start < 0:
         return []
     # An object that never closes is a cut reply, however well it would repair.
     if text.count("{") > text.count("}") + 1:
@@ -189,12 +205,14 @@ def _plan_object(value: Any) -> dict[str, Any] | None:
 
 def _as_plan(value: dict[str, Any]) -> Plan:
     data = dict(value)
-    steps = data.get("steps")
+    steps = data.get("steps") or []
     if isinstance(steps, dict):
-        steps = [{"id": key, **step} for key, step in steps.items() if isinstance(step, dict)]
-    data["steps"] = [
-        _as_step(step, number) for number, step in enumerate(steps or [], 1)
-    ]
+        steps = [
+            {"id": key, **step} if isinstance(step, dict) else step for key, step in steps.items()
+        ]
+    if not isinstance(steps, list | tuple):
+        steps = [steps]
+    data["steps"] = [_as_step(step, number) for number, step in enumerate(steps, 1)]
     if "needs_tools" not in data:
         data["needs_tools"] = bool(data["steps"])
     for key in ("answer", "clarification_question"):
@@ -218,13 +236,20 @@ def _as_step(value: Any, number: int) -> Any:
     if not isinstance(value, dict):
         return value
     step = dict(value)
+    if isinstance(step.get("function"), dict):
+        step.update(step.pop("function"))
     args: dict[str, Any] = {}
     for key in _ARGS_KEYS:
         inner = step.pop(key, None)
         if isinstance(inner, str):
-            inner = next(iter(_strict(inner)), {})
+            inner = next(iter(_strict(inner)), inner)
+        if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict):
+            inner = inner[0]
         if isinstance(inner, dict):
             args.update(inner)
+        elif inner:
+            # No operation has such an argument: validation names it, nothing is left out silently.
+            args[key] = inner
     tool = str(step.get("tool") or step.get("name") or "")
     if "." in tool:
         tool, _dot, operation = tool.partition(".")
@@ -237,6 +262,9 @@ def _as_step(value: Any, number: int) -> Any:
     for key in _ARGS_KEYS:
         if isinstance(args.get(key), dict):
             args.update(args.pop(key))
+    for key, item in step.items():
+        if key not in _STEP_KEYS and key not in _OPERATION_KEYS:
+            args.setdefault(key, item)
     shown = step.get("show_data", False)
     if isinstance(shown, str):
         shown = shown.strip().lower() in {"true", "yes", "1", "да"}

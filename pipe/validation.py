@@ -112,6 +112,9 @@ def _steps_present(plan: Plan, facts: Circumstances) -> Iterator[str]:
     if plan.needs_tools and not plan.steps:
         if not (plan.answer or plan.clarification_question):
             yield "needs_tools is true but there are no steps"
+    if not plan.needs_tools and not plan.steps:
+        if not (plan.answer or plan.clarification_question):
+            yield "no steps, no answer and no clarification_question: say one of them"
     if len(plan.steps) > facts.max_steps:
         yield f"{len(plan.steps)} steps are too many, at most {facts.max_steps}"
 

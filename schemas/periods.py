@@ -136,14 +136,25 @@ def _last_weekdays(last: date, count: int) -> tuple[date, date]:
 def default_period(setting: str, today: date, last_data_day: date | None) -> Period:
     """Return the period of a question that names none: year to date, or the DEFAULT_PERIOD valve."""
     last = min(today, last_data_day) if last_data_day is not None else today
+    written = _written_period(setting)
+    if written is not None:
+        return Period(*written, Both("период по умолчанию", "the default period"))
+    return Period(last.replace(month=1, day=1), last, Both("с начала года", "year to date"))
+
+
+def is_period_setting(setting: str) -> bool:
+    """Say whether the DEFAULT_PERIOD valve can be read."""
+    return setting.strip() == "year_to_date" or _written_period(setting) is not None
+
+
+def _written_period(setting: str) -> tuple[date, date] | None:
     found = re.fullmatch(
         r"\s*(\d{4}-\d{2}-\d{2})\s*(?:/|\.\.|…|—|–)\s*(\d{4}-\d{2}-\d{2})\s*", setting
     )
-    if found:
-        try:
-            start, end = date.fromisoformat(found.group(1)), date.fromisoformat(found.group(2))
-        except ValueError:
-            start, end = last.replace(month=1, day=1), last
-        if start <= end:
-            return Period(start, end, Both("период по умолчанию", "the default period"))
-    return Period(last.replace(month=1, day=1), last, Both("с начала года", "year to date"))
+    if found is None:
+        return None
+    try:
+        start, end = date.fromisoformat(found.group(1)), date.fromisoformat(found.group(2))
+    except ValueError:
+        return None
+    return (start, end) if start <= end else None

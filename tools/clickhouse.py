@@ -52,6 +52,7 @@ class Limits:
 
     timeout_s: float = 30.0
     max_rows: int = 200_000
+    max_result_bytes: int = 200_000_000
     max_read_bytes: int = 50_000_000_000
     max_memory_bytes: int = 4_000_000_000
 
@@ -60,6 +61,7 @@ class Limits:
         return {
             "max_execution_time": self.timeout_s,
             "max_result_rows": self.max_rows,
+            "max_result_bytes": self.max_result_bytes,
             "result_overflow_mode": "throw",
             "max_bytes_to_read": self.max_read_bytes,
             "read_overflow_mode": "throw",

@@ -56,7 +56,7 @@ SCALARS = frozenset(
     array tuple map tupleelement arrayelement arrayconcat arrayjoin arraystringconcat
     arraydistinct arrayuniq arrayenumerate arrayreverse arrayslice arrayzip indexof has hasall
     hasany mapkeys mapvalues mapcontains arrayflatten countequal
-    bitand bitor bitxor grouping transform runningdifference
+    siphash64 cityhash64 xxhash64 bitand bitor bitxor grouping transform runningdifference
     financialnetpresentvalue financialinternalrateofreturn
     """.split()
 )

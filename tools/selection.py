@@ -20,6 +20,7 @@ from schemas.table import Notice
 from tools.catalogue import catalogue_relation, id_type
 from tools.context import ToolContext
 
+_FIRST_DATE = date(1970, 1, 1)
 _DOTTED_DATE = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})$")
 
 
@@ -33,9 +34,9 @@ def _texts(value: object) -> object:
     if isinstance(value, SelectedIds):
         return list(value)
     if isinstance(value, str | int):
-        return [str(value)]
+        value = [value]
     if isinstance(value, list | tuple):
-        return [str(item) for item in value if item is not None]
+        return [str(item) for item in value if item is not None and str(item).strip()]
     return value
 
 
@@ -189,7 +190,11 @@ def period_of(args: PeriodArgs, context: ToolContext) -> tuple[Period, tuple[Not
             start, end = end, start
         else:
             raise ClarificationNeeded(_reversed(start, end))
-    return Period(start, end), (*notices, *_beyond(start, end, context))
+    notices = (*notices, *_beyond(start, end, context))
+    # ClickHouse dates are 1970 to 2149 and wrap around silently beyond; no row lies after the
+    # last day with data, so nothing is lost by ending there.
+    last = context.last_day or end
+    return Period(max(start, _FIRST_DATE), min(end, last) if start <= last else end), notices
 
 
 def _filled(start: date, end: date) -> Notice:
@@ -321,9 +326,21 @@ async def _group_selection(
 
 
 def _known_ids(values: Iterable[object], context: ToolContext) -> list[PortfolioId]:
-    if not id_type(context.dataset).startswith(("UInt", "Int")):
+    kind = id_type(context.dataset)
+    if not kind.startswith(("UInt", "Int")):
         return list(values)
-    return [int(str(value)) for value in values if str(value).lstrip("-").isdigit()]
+    ids = []
+    lowest = 0 if kind.startswith("U") else -(2**63)
+    for value in values:
+        text = str(value)
+        number = int(text) if re.fullmatch(r"-?\d{1,20}", text) else None
+        if number is None or not lowest <= number < 2**63:
+            raise InvalidArgs(
+                Both(f"Это не ID портфеля: {text[:40]}.", f"Not a portfolio id: {text[:40]}."),
+                for_model=f"portfolio_ids: {text[:40]!r} is no id; name portfolios or codes",
+            )
+        ids.append(number)
+    return ids
 
 
 async def _as_type(name: str, context: ToolContext) -> str | None:

@@ -327,6 +327,26 @@ async def test_a_future_period_is_told(run: PlanRunner) -> None:
     assert answer.tables == ()
 
 
+@pytest.mark.parametrize("end", ["2149-12-31", "9999-12-31"])
+async def test_an_end_far_away_loses_nothing(run: PlanRunner, end: str) -> None:
+    near = await run.step(
+        "profit_tool", "get_profit_of_portfolio", **HORIZON, start_date="2024-01-01", end_date="2025-12-10"
+    )
+    far = await run.step(
+        "profit_tool", "get_profit_of_portfolio", **HORIZON, start_date="2024-01-01", end_date=end
+    )
+
+    assert only(far) == only(near)
+    assert "data_until" in codes(far)
+
+
+@pytest.mark.parametrize("value", [-1, "abc", 10**30])
+async def test_an_impossible_id_is_told(run: PlanRunner, value: object) -> None:
+    answer = await run.step("cashflow_tool", "get_nav", portfolio_ids=[value])
+
+    assert answer.status == "error"
+
+
 async def test_a_reversed_period_is_asked_and_swapped(run: PlanRunner) -> None:
     reversed_period = {"start_date": "2024-12-31", "end_date": "2024-01-01"}
     plan = {

@@ -84,3 +84,13 @@ def test_json_is_exact_and_has_no_nan() -> None:
     text = dumps({"д": [Decimal("1234567890123456.78"), D1, float("nan"), 0.1, None, True]})
 
     assert text == '{"д": [1234567890123456.78, "2025-01-01", null, 0.1, null, true]}'
+
+
+def test_two_portfolios_of_one_measure_stand_in_one_column() -> None:
+    def nav(id_: int, amount: int) -> Table:
+        return Table((ID, NAME, DAY, money("NAV")), ((id_, "п", D1, Decimal(amount)),))
+
+    (table,) = join_results([result("a", nav(1, 5)), result("b", nav(2, 6))])
+
+    assert table.names == ("InvestmentPortfolioID", "Portfolio", "Dt", "NAV")
+    assert table.column("NAV") == [Decimal(5), Decimal(6)]

@@ -118,6 +118,9 @@ async def test_a_failed_step_is_planned_anew(pipe: Pipe, scripted_model: Scripte
 
 
 BROKEN_REPLIES = {
+    "a_figure_of_its_own": ['{"needs_tools": false, "answer": "Доходность была 42,5 %."}'],
+    "nothing_at_all": ['{"needs_tools": false}'] * 2,
+    "steps_are_a_number": ['{"steps": 5}'] * 2,
     "prose": ["Я не знаю."] * 2,
     "cut": [('{"steps": [', "length")] * 2,
     "server_error": [500],

@@ -106,3 +106,32 @@ def test_refuses(text: str) -> None:
 def test_a_reply_cut_by_length_is_never_read() -> None:
     with pytest.raises(ModelReplyError):
         read_plan(TEXT, cut=True)
+
+
+def test_arguments_beside_args_are_arguments() -> None:
+    flat = {"id": "nav", "tool": "cashflow_tool", "save_as": "nav", "show_data": True, **STEP["args"]}
+
+    assert [step.model_dump() for step in read_plan(json.dumps({"steps": [flat]})).steps] == [STEP]
+
+
+@pytest.mark.parametrize(
+    "steps", [5, [5], {"a": 5}, "get_nav", [None]], ids=["number", "in_list", "in_dict", "text", "null"]
+)
+def test_steps_of_another_shape_are_refused(steps: object) -> None:
+    with pytest.raises(ModelReplyError):
+        read_plan(json.dumps({"steps": steps}))
+
+
+def test_unreadable_arguments_are_kept_for_validation_to_name() -> None:
+    plan = read_plan(
+        '{"steps": [{"id": "a", "tool": "profit_tool", "operation": "rank_portfolios", '
+        '"args": "{limit: 1, bad", "show_data": true}]}'
+    )
+
+    assert "args" in plan.steps[0].args
+
+
+@pytest.mark.parametrize("text", ["{" * 100_000, '{"a":' * 3000, "[" * 50_000, "{ " * 900])
+def test_a_looping_model_is_refused(text: str) -> None:
+    with pytest.raises(ModelReplyError):
+        read_plan(text)
