@@ -373,6 +373,7 @@ def test_the_host_has_nothing_to_rewrite_in_the_project() -> None:
     assert replace_imports(text) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     [["-S", "-m", "pipe.bundle"], ["-I", "-S", "pipe/bundle.py"]],

@@ -19,6 +19,8 @@ from tools.clickhouse import ClickHouse
 from tools.names import spelling, to_english_layout, to_latin, to_russian_layout
 from tools.resolver import NEAREST, Resolver
 
+pytestmark = pytest.mark.slow
+
 CATALOGUE = Path(__file__).parents[2] / "demo" / "catalogue.csv"
 LETTERS_DAMAGED = int(os.environ.get("NAMES_LETTERS_DAMAGED", "2"))
 TO_LATIN_TWINS = str.maketrans("авсенкмортхуАВСЕНКМОРТХУ", "abcehkmoptxyABCEHKMOPTXY")
@@ -168,7 +170,6 @@ async def test_a_name_nobody_has_is_unknown_with_the_nearest(resolver: Resolver,
     assert found.reason.ru and found.reason.en
 
 
-@pytest.mark.slow
 async def test_every_stored_name_resolves_to_its_bearers(resolver: Resolver) -> None:
     names = stored_names()
     for number, name in names.items():
@@ -211,7 +212,6 @@ def verdict(found: Resolution, number: int) -> str:
     return "right" if found.portfolio.id == number else "wrong"
 
 
-@pytest.mark.slow
 async def test_no_damage_to_a_name_gives_another_portfolio_silently(resolver: Resolver) -> None:
     """Damage that spells another stored name does not count: that name is then what was asked."""
     names = stored_names()

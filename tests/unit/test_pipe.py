@@ -206,6 +206,7 @@ async def test_statuses_are_each_ones_own_and_the_last_is_done(
     assert [done for _text, done in heard["ru"]].count(True) == 1
 
 
+@pytest.mark.slow
 async def test_the_loop_is_free_while_a_statement_runs(pipe: Pipe, scripted_model: ScriptedModel) -> None:
     table = "Contribution.contribution_twr_1s_mcp"
     # The first question loads the engine; the second is the slow one.
