@@ -44,9 +44,9 @@ async def check_setup(settings: Settings) -> list[Line]:
     )
     lines.append(
         (
-            dataset.catalogue is not None and dataset.catalogue_has_key,
+            dataset.catalogue_words is not None,
             Both(f"Справочник с индексом: {dataset.catalogue}.", f"Catalogue with index: {dataset.catalogue}.")
-            if dataset.catalogue is not None and dataset.catalogue_has_key
+            if dataset.catalogue_words is not None
             else Both(
                 "Справочника с текстовым индексом нет: выполните tools/sql/catalogue.sql.",
                 "There is no catalogue with a text index: run tools/sql/catalogue.sql.",

@@ -64,6 +64,7 @@ class Dataset:
 
     `columns` maps logical to physical names of columns that exist in `table`; `money_columns`
     the same for `money_table`, which is `table` unless NAV and flows live apart.
+    `catalogue_words` is the table of words in names where the catalogue can be searched by them.
     `types` holds the ClickHouse type of each logical column, without Nullable and LowCardinality.
     """
 
@@ -73,7 +74,7 @@ class Dataset:
     money_table: TableName
     money_columns: dict[str, str]
     catalogue: TableName | None = None
-    catalogue_has_key: bool = False
+    catalogue_words: TableName | None = None
     outflow_negative: bool = False
     remarks: tuple[Both, ...] = field(default=())
 

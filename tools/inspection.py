@@ -13,7 +13,8 @@ from tools.clickhouse import ClickHouse
 
 _WRAPPER = re.compile(r"^(?:Nullable|LowCardinality)\((.*)\)$", re.DOTALL)
 _SIMPLE_AGGREGATE = re.compile(r"^SimpleAggregateFunction\(\w+, (.*)\)$", re.DOTALL)
-_KEY_COLUMN = "NameKey"
+_TEXT_INDEXES = 3
+_SEARCH_COLUMNS = {"NameWords", "NameLength", "Marks"}
 
 
 def bare_type(kind: str) -> str:
@@ -76,7 +77,7 @@ async def inspect_dataset(client: ClickHouse, settings: PortfolioValves) -> Data
         money_table=money_table,
         money_columns=money_columns,
         catalogue=catalogue[0],
-        catalogue_has_key=catalogue[1],
+        catalogue_words=catalogue[1],
         outflow_negative=negative,
         remarks=tuple(remarks),
     )
@@ -117,26 +118,65 @@ async def _describe(client: ClickHouse, table: TableName, *, valve: str) -> dict
 
 async def _catalogue(
     client: ClickHouse, settings: PortfolioValves, remarks: list[Both]
-) -> tuple[TableName | None, bool]:
+) -> tuple[TableName | None, TableName | None]:
+    """Return the catalogue and the table of its words, None for what is not there."""
     if not settings.CATALOGUE_TABLE.strip():
-        return None, False
+        return None, None
     name = TableName.parse(settings.CATALOGUE_TABLE, valve="CATALOGUE_TABLE")
-    try:
-        described = await _describe(client, name, valve="CATALOGUE_TABLE")
-    except ConfigError:
-        described = {}
+    words = TableName(name.database, f"{name.name}_words")
+    described = await _described_or_nothing(client, name)
     needed = {"InvestmentPortfolioID", "Portfolio", "PortfolioCode", "FirstDt", "LastDt"}
-    if needed <= set(described):
-        return name, _KEY_COLUMN in described
-    remarks.append(
-        Both(
-            f"Справочника {name} нет: имена ищутся в основной таблице. "
-            "Для большого числа портфелей выполните tools/sql/catalogue.sql.",
-            f"There is no catalogue {name}: names are read from the main table. "
-            "With many portfolios run tools/sql/catalogue.sql.",
+    if not needed <= set(described):
+        remarks.append(
+            Both(
+                f"Справочника {name} нет: имена ищутся в основной таблице. "
+                "Для большого числа портфелей выполните tools/sql/catalogue.sql.",
+                f"There is no catalogue {name}: names are read from the main table. "
+                "With many portfolios run tools/sql/catalogue.sql.",
+            )
         )
-    )
-    return None, False
+        return None, None
+    of_words = await _described_or_nothing(client, words)
+    if not (set(described) >= _SEARCH_COLUMNS and {"Word", "Pieces"} <= set(of_words)):
+        remarks.append(
+            Both(
+                f"У справочника {name} нет столбцов для поиска или таблицы {words}: имена читаются "
+                "все подряд. Удалите его и создайте заново: tools/sql/catalogue.sql, catalogue_backfill.sql.",
+                f"Catalogue {name} lacks columns to search by, or the table {words}: all names are "
+                "read. Drop it and make it anew: tools/sql/catalogue.sql, catalogue_backfill.sql.",
+            )
+        )
+        return name, None
+    if await _text_indexes(client, name, words) < _TEXT_INDEXES:
+        remarks.append(
+            Both(
+                f"У справочника {name} не хватает текстовых индексов: имена ищутся медленнее. "
+                "Выполните tools/sql/text_index.sql.",
+                f"Catalogue {name} lacks text indexes: names are found more slowly. "
+                "Run tools/sql/text_index.sql.",
+            )
+        )
+    return name, words
+
+
+async def _text_indexes(client: ClickHouse, *tables: TableName) -> int:
+    """Return how many text indexes the tables have; where that is not told, as many as needed."""
+    try:
+        reply = await client.query(
+            "SELECT count() FROM system.data_skipping_indices WHERE database = {db:String} "
+            "AND table IN {tables:Array(String)} AND type = 'text'",
+            {"db": tables[0].database, "tables": [table.name for table in tables]},
+        )
+    except QueryError:
+        return _TEXT_INDEXES
+    return int(reply.rows[0][0])
+
+
+async def _described_or_nothing(client: ClickHouse, table: TableName) -> dict[str, str]:
+    try:
+        return await _describe(client, table, valve="CATALOGUE_TABLE")
+    except ConfigError:
+        return {}
 
 
 async def _outflow_negative(

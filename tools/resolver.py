@@ -2,87 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from schemas.language import Both
 from schemas.portfolio import Outcome, Portfolio, Resolution
-from tools.catalogue import ATTRIBUTES, Catalogue, catalogue_relation, id_type, portfolios_of
-from tools.names import (
-    CODE_FOLD,
-    LOOK_ALIKES,
-    Fit,
-    Words,
+from tools.catalogue import Catalogue, catalogue_relation
+from tools.name_search import Candidates, NameSearch
+from tools.spellings import (
     code_key,
-    fit,
-    grams,
     key,
-    likeness,
-    same_words,
     signs,
     sound,
-    sound_words_of,
     spelling,
     spoken_as,
-    stem,
     to_english_layout,
-    to_latin,
     to_russian_layout,
-    words_of,
 )
+from tools.words import Fit, Words, fit, grams, likeness, same_words, sound_words_of, words_of
 
 MAX_NAME_LENGTH = 300
-MAX_CANDIDATES = 50
 NEAREST = 7
 _NEAR_ENOUGH = 0.3
-
-# The text of this expression is that of the name index in tools/sql: it serves only word for word.
-_NAME_KEY = (
-    f"trimBoth(replaceRegexpAll(translateUTF8(lowerUTF8(Portfolio), '{LOOK_ALIKES[0]}', "
-    f"'{LOOK_ALIKES[1]}'), '[^\\\\p{{L}}\\\\p{{N}}]+', ' '))"
-)
-_CODE_KEY, _CLIENT_KEY = (
-    f"translateUTF8(lowerUTF8(trimBoth({column})), '{CODE_FOLD[0]}', '{CODE_FOLD[1]}')"
-    for column in ("PortfolioCode", "PortfolioClientCode")
-)
-_COLUMNS_OF = "InvestmentPortfolioID, " + ", ".join(ATTRIBUTES) + ", FirstDt, LastDt"
-
-# 0: a code or an id, 1: the name byte for byte, 2: the key of the name.
-_EXACT = (
-    f"SELECT {_COLUMNS_OF}, multiIf("
-    "lower(toString(InvestmentPortfolioID)) IN {ids:Array(String)}"
-    f" OR {_CODE_KEY} IN {{codes:Array(String)}} OR {_CLIENT_KEY} IN {{codes:Array(String)}}, 0, "
-    f"Portfolio IN {{names:Array(String)}}, 1, {_NAME_KEY} IN {{keys:Array(String)}}, 2, 3) AS level, "
-    "count() OVER (PARTITION BY level) AS fitting FROM {relation} AS p WHERE level < 3 {only} "
-    f"ORDER BY level, PortfolioCode, InvestmentPortfolioID LIMIT {MAX_CANDIDATES} BY level"
-)
-_SPELLINGS = 5
-_FOUND = ", ".join(
-    f"arrayAvg(s -> position(name_key, s) > 0, {{w{i}:Array(String)}})" for i in range(_SPELLINGS)
-)
-_LIKE = ", ".join(f"ngramSearchUTF8(name_key, {{v{i}:String}})" for i in range(_SPELLINGS))
-_NEAR = (
-    f"SELECT {_COLUMNS_OF}, {_NAME_KEY} AS name_key, greatest({_FOUND}) AS found, "
-    f"greatest({_LIKE}) AS alike, countIf(found = 1) OVER () AS fitting "
-    "FROM {relation} AS p WHERE (found > 0 OR alike > 0) {only} "
-    f"ORDER BY found + alike DESC, PortfolioCode, InvestmentPortfolioID LIMIT {MAX_CANDIDATES}"
-)
-
-# With a catalogue that stores keys, these find the few ids worth grouping: a million names are
-# read once, without a regular expression for each.
-_EXACT_IDS = (
-    "SELECT DISTINCT InvestmentPortfolioID FROM {cat_db:Identifier}.{cat_table:Identifier} "
-    "WHERE NameKey IN {keys:Array(String)} OR Portfolio IN {names:Array(String)} "
-    f"OR {_CODE_KEY} IN {{codes:Array(String)}} OR {_CLIENT_KEY} IN {{codes:Array(String)}} "
-    "OR lower(toString(InvestmentPortfolioID)) IN {ids:Array(String)} LIMIT 5000"
-)
-_NEAR_IDS = (
-    f"SELECT InvestmentPortfolioID, NameKey AS name_key, greatest({_FOUND}) AS found, "
-    f"greatest({_LIKE}) AS alike, countIf(found = 1) OVER () AS fitting "
-    "FROM {cat_db:Identifier}.{cat_table:Identifier} WHERE found > 0 OR alike > 0 "
-    f"ORDER BY found + alike DESC, InvestmentPortfolioID LIMIT {MAX_CANDIDATES}"
-)
 
 
 @dataclass(frozen=True)
@@ -97,6 +39,7 @@ class Resolver:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
+        self.search = NameSearch(catalogue)
 
     async def resolve(self, asked: str) -> Resolution:
         """Return what a name, a code, a client code or an id means.
@@ -106,14 +49,15 @@ class Resolver:
         text = "".join(sign for sign in asked[:MAX_NAME_LENGTH] if sign.isprintable() or sign in " \t")
         if not key(text):
             return _resolution(text, "unknown", (), 0, _EMPTY)
-        if len(asked) <= MAX_NAME_LENGTH:
-            found = await self._exactly(text)
-            if found is not None:
-                return found
-        ranked, fitting = await self._nearly(text)
+        bare = spoken_as(text)[-1]
+        found, words = await asyncio.gather(self._exactly(text), self.search.words_near(bare))
+        if found is not None and len(asked) <= MAX_NAME_LENGTH:
+            return found
+        near = await self.search.nearly(bare, words)
+        ranked = _ranked(text, near)
         if len(asked) > MAX_NAME_LENGTH:
             return _resolution(text, "unknown", _nearest(ranked), 0, _TOO_LONG)
-        return _decide(text, ranked, fitting)
+        return _decide(text, ranked, near)
 
     async def resolve_type(self, asked: str) -> str | None:
         """Return the stored portfolio type that these words are, in any number and case."""
@@ -125,69 +69,30 @@ class Resolver:
 
     async def _exactly(self, text: str) -> Resolution | None:
         spoken = spoken_as(text)
-        rows = await self._rows(
-            _EXACT,
-            {
-                "ids": [item.strip().lower() for item in spoken],
-                "codes": [code_key(item) for item in spoken],
-                "keys": list(dict.fromkeys(key(item) for item in spoken)),
-                "names": list(spoken),
-            },
-        )
-        by_level: list[list[Portfolio]] = [[], [], []]
-        totals = [0, 0, 0]
-        for portfolio, row in rows:
-            by_level[row[-2]].append(portfolio)
-            totals[row[-2]] = row[-1]
-        coded, named, keyed = by_level
+        found = await self.search.exactly(spoken)
+        codes, ids = {code_key(item) for item in spoken}, {item.strip().lower() for item in spoken}
+        keys = {key(item) for item in spoken}
+        coded, named, keyed = [], [], []
+        for portfolio in found.portfolios:
+            own_codes = {code_key(portfolio.code), code_key(portfolio.client_code)}
+            if codes & own_codes or str(portfolio.id).lower() in ids:
+                coded.append(portfolio)
+            elif portfolio.name in spoken:
+                named.append(portfolio)
+            elif key(portfolio.name) in keys:
+                keyed.append(portfolio)
+        left_out = found.fitting - len(found.portfolios)
         if coded:
-            return _of_codes(text, coded, named, totals[0] + totals[1])
+            return _of_codes(text, coded, named, left_out)
         if named:
             # The text as it came goes before the text without its outer quotes.
             for item in spoken:
                 alike = [portfolio for portfolio in named if portfolio.name == item]
-                if len(alike) == 1:
+                if len(alike) == 1 and not left_out:
                     return _resolution(text, "exact", alike, 1, _THE_NAME)
                 if alike:
-                    total = max(totals[1], len(alike)) if len(alike) == len(named) else len(alike)
-                    return _resolution(text, "ambiguous", alike, total, _NAMESAKES)
-        return _of_keys(text, keyed, totals[2]) if keyed else None
-
-    async def _nearly(self, text: str) -> tuple[list[_Ranked], int]:
-        asked = spoken_as(text)[-1]
-        spellings = [asked, to_russian_layout(asked), to_english_layout(asked), sound(asked), to_latin(asked)]
-        parameters: dict[str, Any] = {}
-        for i, item in enumerate(spellings):
-            parameters[f"v{i}"] = key(item) or " "
-            parts = words_of(item)
-            parameters[f"w{i}"] = [stem(word) for word in parts.names or parts.types if word != "+"] or ["\n"]
-        rows = await self._rows(_NEAR, parameters)
-        by_key = [words_of(item) for item in dict.fromkeys(spellings[:3])]
-        heard = sound_words_of(asked)
-        pieces = [grams(key(item)) for item in spellings[:4]]
-        ranked = [_rank(portfolio, by_key, heard, pieces) for portfolio, _row in rows]
-        ranked.sort(key=_order)
-        return ranked, rows[0][1][-1] if rows else 0
-
-    async def _rows(
-        self, statement: str, parameters: dict[str, Any]
-    ) -> list[tuple[Portfolio, tuple[Any, ...]]]:
-        dataset, client = self.catalogue.dataset, self.catalogue.client
-        source = catalogue_relation(dataset)
-        bound, only = {**source.parameters, **parameters}, ""
-        fitting: int | None = None
-        if dataset.catalogue is not None and dataset.catalogue_has_key:
-            found = await client.query(_EXACT_IDS if statement == _EXACT else _NEAR_IDS, bound)
-            if not found.rows:
-                return []
-            if statement == _NEAR:
-                fitting = found.rows[0][-1]
-            bound["some"] = [row[0] for row in found.rows]
-            only = f"AND InvestmentPortfolioID IN {{some:Array({id_type(dataset)})}}"
-        filled = statement.replace("{relation}", source.sql).replace("{only}", only)
-        reply = await client.query(filled, bound)
-        rows = [row if fitting is None else (*row[:-1], fitting) for row in reply.rows]
-        return list(zip(portfolios_of(reply), rows, strict=True))
+                    return _resolution(text, "ambiguous", alike, len(alike) + left_out, _NAMESAKES)
+        return _of_keys(text, keyed, left_out) if keyed else None
 
     async def _one_of(self, column: str, asked: str) -> str | None:
         if column not in self.catalogue.dataset.columns or not key(asked[:MAX_NAME_LENGTH]):
@@ -212,19 +117,39 @@ class Resolver:
         return None
 
 
+def _ranked(text: str, found: Candidates) -> list[_Ranked]:
+    asked = spoken_as(text)[-1]
+    spellings = [asked, to_russian_layout(asked), to_english_layout(asked)]
+    by_key = [words_of(item) for item in dict.fromkeys(spellings)]
+    heard = sound_words_of(asked)
+    parts = [grams(key(item)) for item in (*spellings, sound(asked))]
+    ranked = [
+        _rank(portfolio, names, by_key, heard, parts)
+        for portfolio, names in zip(found.portfolios, found.names, strict=True)
+    ]
+    return sorted(ranked, key=_order)
+
+
 def _rank(
-    portfolio: Portfolio, by_key: Sequence[Words], heard: Words, pieces: Sequence[frozenset[str]]
+    portfolio: Portfolio,
+    names: Sequence[str],
+    by_key: Sequence[Words],
+    heard: Words,
+    parts: Sequence[frozenset[str]],
 ) -> _Ranked:
-    stored, kind = words_of(portfolio.name), key(portfolio.type)
-    fits = [fit(words, stored, stored_type=kind) for words in by_key]
-    fits.append(fit(heard, sound_words_of(portfolio.name), stored_type=kind))
+    kind = key(portfolio.type)
+    fits: list[Fit | None] = []
+    for name in names:
+        stored = words_of(name)
+        fits += [fit(words, stored, stored_type=kind) for words in by_key]
+        fits.append(fit(heard, sound_words_of(name), stored_type=kind))
     best = min(
         (item for item in fits if item is not None),
         key=lambda item: (item.missing > 0, item.edits, item.missing),
         default=None,
     )
-    own = grams(key(portfolio.name))
-    return _Ranked(portfolio, best, max(likeness(own, piece) for piece in pieces))
+    like = max(likeness(grams(key(name)), part) for name in names for part in parts)
+    return _Ranked(portfolio, best, like)
 
 
 def _order(item: _Ranked) -> tuple[bool, bool, int, float]:
@@ -234,20 +159,20 @@ def _order(item: _Ranked) -> tuple[bool, bool, int, float]:
 
 
 def _of_codes(
-    text: str, coded: list[Portfolio], named: list[Portfolio], total: int
+    text: str, coded: list[Portfolio], named: list[Portfolio], left_out: int
 ) -> Resolution:
     wanted = text.strip()
     very = [item for item in coded if wanted in (item.code, item.client_code, str(item.id))]
     found = [*(very or coded), *named]
-    if len(found) == 1:
+    if len(found) == 1 and not left_out:
         return _resolution(text, "exact", found, 1, _THE_CODE)
-    return _resolution(text, "ambiguous", found, len(found) if very else total, _SHARED_CODE)
+    return _resolution(text, "ambiguous", found, len(found) + left_out, _SHARED_CODE)
 
 
-def _of_keys(text: str, keyed: list[Portfolio], total: int) -> Resolution | None:
+def _of_keys(text: str, keyed: list[Portfolio], left_out: int) -> Resolution | None:
     asked = spoken_as(text)[-1]
     wanted = signs(asked)
-    if len(keyed) == 1:
+    if len(keyed) == 1 and not left_out:
         # A plus nobody has is the name of some other portfolio: ranking will ask.
         if wanted["+"] > signs(keyed[0].name)["+"]:
             return None
@@ -255,12 +180,12 @@ def _of_keys(text: str, keyed: list[Portfolio], total: int) -> Resolution | None
     alike = [item for item in keyed if spelling(item.name) == spelling(asked)]
     if not alike and wanted:
         alike = [item for item in keyed if signs(item.name) == wanted]
-    if len(alike) == 1 and total <= len(keyed):
+    if len(alike) == 1 and not left_out:
         return _resolution(text, "exact", alike, 1, _THE_NAME)
-    return _resolution(text, "ambiguous", keyed, total, _SAME_BUT_SIGNS)
+    return _resolution(text, "ambiguous", keyed, len(keyed) + left_out, _SAME_BUT_SIGNS)
 
 
-def _decide(text: str, ranked: list[_Ranked], fitting: int) -> Resolution:
+def _decide(text: str, ranked: list[_Ranked], found: Candidates) -> Resolution:
     fits = [(item.portfolio, item.fit) for item in ranked if item.fit is not None]
     if not fits:
         near = _nearest(ranked)
@@ -270,8 +195,8 @@ def _decide(text: str, ranked: list[_Ranked], fitting: int) -> Resolution:
     best = rivals[0][1]
     rivals = [pair for pair in rivals if pair[1].edits <= best.edits + 1]
     everyone = [portfolio for portfolio, _fit in fits]
-    if len(rivals) > 1:
-        total = max(len(fits), fitting) if len(fits) >= MAX_CANDIDATES else len(fits)
+    if len(rivals) > 1 or not found.complete:
+        total = len(fits) if found.complete else max(len(fits), found.fitting)
         return _resolution(text, "ambiguous", everyone, total, _SEVERAL)
     if not best.sure:
         return _resolution(text, "unknown", _nearest(ranked), len(fits), _NOT_SURE)

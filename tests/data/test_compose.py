@@ -291,7 +291,7 @@ def test_read_only_user_is_granted_reading_and_nothing_else() -> None:
     privileges = [s for s in grants if " ON " in s]
     assert all(re.fullmatch(r"GRANT SELECT ON (Contribution\.\*|system\.\w+) TO \w+", s) for s in privileges)
     tables = {s.split("system.")[1].split()[0] for s in privileges if "system." in s}
-    assert tables == {"databases", "tables", "columns", "processes"}
+    assert tables == {"databases", "tables", "columns", "data_skipping_indices", "processes"}
     order = access_statements()
     assert order.index("REVOKE ALL ON *.* FROM portfolio_agent_reader") < order.index(grants[0])
 

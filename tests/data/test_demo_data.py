@@ -20,15 +20,12 @@ from typing import Any
 import pytest
 
 from demo import data
+from tools.words import pieces
 
 pytestmark = pytest.mark.slow
 
 LAST_DAY = date(2025, 12, 10)
 ROOT = Path(data.__file__).resolve().parent.parent
-FOLDED = (
-    "trimBoth(replaceRegexpAll(translateUTF8(lowerUTF8(Portfolio), 'ёabcehkmoptxy', "
-    "'еавсенкмортху'), '[^\\\\p{L}\\\\p{N}]+', ' '))"
-)
 
 
 @pytest.fixture(scope="module")
@@ -252,9 +249,9 @@ def test_name_keys_are_folded(engine: Any) -> None:
 @pytest.mark.parametrize(
     ("index", "condition", "found"),
     [
-        ("name_ngrams", "hasAnyTokens(NameKey, 'горзонт')", {101, 102, 103, 201, 202, 203, 209}),
-        ("name_ngrams", "hasAllTokens(NameKey, 'ладог')", {206, 207, 301}),
-        ("name_words", "hasAllTokens(NameWords, ['горизонт', 'акции'])", {101, 102, 103}),
+        ("name_words", "hasAny(NameWords, ['горизонт']) AND hasAny(NameWords, ['акции', 'акция'])", {101, 102, 103}),
+        ("name_marks", "hasAny(Marks, ['key:ду ооо ромашка'])", {108, 109}),
+        ("name_marks", "hasAny(Marks, ['code:с-10104', 'id:105'])", {104, 105}),
     ],
 )
 def test_name_search_uses_the_text_index(
@@ -266,18 +263,29 @@ def test_name_search_uses_the_text_index(
     assert {row[0] for row in engine.query(query).result_rows} == found
 
 
+def test_words_of_names_are_stored_with_the_pieces_a_search_takes_apart(engine: Any) -> None:
+    stored = dict(
+        engine.query(f"SELECT Word, Pieces FROM {data.CATALOGUE_TABLE}_words").result_rows
+    )
+    of_names = engine.query(f"SELECT DISTINCT arrayJoin(NameWords) FROM {data.CATALOGUE_TABLE}")
+    assert set(stored) == {row[0] for row in of_names.result_rows}
+    assert {word: set(found) for word, found in stored.items()} == {
+        word: set(pieces(word)) for word in stored
+    }
+
+
 def test_index_can_be_added_to_tables_without_one(tmp_path: Path) -> None:
     body = """
 for name in ("schema.sql", "catalogue.sql"):
     for statement in data.statements(name):
         client.command(statement)
-for index in ("name_ngrams", "name_words"):
-    client.command(f"ALTER TABLE {data.CATALOGUE_TABLE} DROP INDEX {index}")
+for table, index in (("", "name_marks"), ("", "name_words"), ("_words", "word_pieces")):
+    client.command(f"ALTER TABLE {data.CATALOGUE_TABLE}{table} DROP INDEX {index}")
 client.insert(data.TABLE, list(data.rows(date(2025, 12, 10))), column_names=data.COLUMNS)
 asked = [
-    f"SELECT * FROM {data.CATALOGUE_TABLE} WHERE hasAllTokens(NameKey, 'ладог')",
-    f"SELECT * FROM {data.CATALOGUE_TABLE} WHERE hasAllTokens(NameWords, ['акции'])",
-    f"SELECT Dt FROM {data.TABLE} WHERE hasAllTokens(" + FOLDED + ", 'ладог')",
+    f"SELECT * FROM {data.CATALOGUE_TABLE} WHERE hasAny(Marks, ['id:206'])",
+    f"SELECT * FROM {data.CATALOGUE_TABLE} WHERE hasAny(NameWords, ['ладога'])",
+    f"SELECT Word FROM {data.CATALOGUE_TABLE}_words WHERE hasAny(Pieces, ['лдога'])",
 ]
 def plan(query):
     return "\\n".join(row[0] for row in client.query("EXPLAIN indexes = 1 " + query).result_rows)
@@ -287,11 +295,11 @@ for _ in range(2):
         client.command(statement, settings={"mutations_sync": 1})
 result = [before, [plan(query) for query in asked], [len(client.query(q).result_rows) for q in asked]]
 """
-    before, after, counts = in_engine(tmp_path / "db", f"FOLDED = {FOLDED!r}\n{body}")
+    before, after, counts = in_engine(tmp_path / "db", body)
     assert not any("Name: " in plan for plan in before)
-    for plan, index in zip(after, ("name_ngrams", "name_words", "portfolio_ngrams"), strict=True):
+    for plan, index in zip(after, ("name_marks", "name_words", "word_pieces"), strict=True):
         assert f"Name: {index}" in plan
-    assert counts == [3, 3, 3 * 1996]
+    assert counts == [1, 3, 1]
 
 
 def test_catalogue_merges_repeats_and_keeps_old_names(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from schemas.dataset import Dataset
 from schemas.portfolio import Resolution
 from tools.catalogue import Catalogue
 from tools.clickhouse import ClickHouse
-from tools.names import spelling, to_english_layout, to_latin, to_russian_layout
+from tools.spellings import (spelling, to_english_layout, to_latin, to_russian_layout)
 from tools.resolver import NEAREST, Resolver
 
 pytestmark = pytest.mark.slow

@@ -1,5 +1,5 @@
--- Once, after catalogue.sql, when the fact table already had rows: the view sees only
--- what is inserted after it was created. Safe to repeat.
+-- Once, after catalogue.sql, when the fact table already had rows: the views see only
+-- what is inserted after they were created. Safe to repeat. The words follow by their view.
 INSERT INTO Contribution.portfolio_catalogue
     (InvestmentPortfolioID, Portfolio, PortfolioCode, PortfolioClientCode,
      PortfolioType, Strategy, Currency, FirstDt, LastDt)

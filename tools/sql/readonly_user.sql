@@ -39,6 +39,8 @@ GRANT SELECT ON system.tables TO portfolio_agent_reader;
 
 GRANT SELECT ON system.columns TO portfolio_agent_reader;
 
+GRANT SELECT ON system.data_skipping_indices TO portfolio_agent_reader;
+
 -- Own queries only, which is also all that KILL QUERY stops without a grant.
 GRANT SELECT ON system.processes TO portfolio_agent_reader;
 

@@ -1,53 +1,15 @@
-"""Compare names as people write them with names as they are stored. Pure, no I/O.
-
-Three spellings of a text serve three purposes. The spelling keeps everything but case, kinds of
-dash, runs of spaces and Latin look-alikes. The key drops punctuation too; SQL computes the same
-key from a stored name. The sound makes Russian and its many transliterations one.
-"""
+"""Compare names word by word: case endings, letters that differ, words left out. Pure, no I/O."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
-# The same pairs as in NameKey of tools/sql/catalogue.sql: keys of both sides must agree.
-LOOK_ALIKES = ("ёabcehkmoptxy", "еавсенкмортху")
-CODE_FOLD = (LOOK_ALIKES[0] + "‐‑–—−", LOOK_ALIKES[1] + "-----")
+from tools.spellings import key, sound
 
-_CODE_FOLD = str.maketrans(*CODE_FOLD)
-_FOLD = str.maketrans(*LOOK_ALIKES)
-_FOLD_KEEPING_YO = str.maketrans(LOOK_ALIKES[0][1:] + "ë", LOOK_ALIKES[1][1:] + "ё")
-_DASHES = re.compile("[\u2010-\u2015\u2212\u00ad-]")
-_SPACES = re.compile(r"\s+")
 _PLUS = "+"
-
-_ENGLISH_KEYS = "`qwertyuiop[]asdfghjkl;'zxcvbnm,./" + '~QWERTYUIOP{}ASDFGHJKL:"ZXCVBNM<>?@#^&'
-_RUSSIAN_KEYS = "ёйцукенгшщзхъфывапролджэячсмитьбю." + 'ЁЙЦУКЕНГШЩЗХЪФЫВАПРОЛДЖЭЯЧСМИТЬБЮ,"№:?'
-_TO_RUSSIAN_KEYS = str.maketrans(_ENGLISH_KEYS, _RUSSIAN_KEYS)
-_TO_ENGLISH_KEYS = str.maketrans(_RUSSIAN_KEYS, _ENGLISH_KEYS)
-
-_SOUNDS = (
-    ("shch", "ш"), ("sch", "ш"), ("zh", "ж"), ("kh", "х"), ("ts", "ц"), ("tz", "ц"), ("ch", "ч"),
-    ("sh", "ш"), ("yu", "иу"), ("ju", "иу"), ("ya", "иа"), ("ja", "иа"), ("yo", "е"), ("ph", "ф"),
-    ("ck", "к"), ("ce", "це"), ("ci", "ци"), ("cy", "ци"),
-)  # fmt: skip
-_SOUND_LETTERS = str.maketrans(
-    {
-        **dict(zip("abcdefghijklmnopqrstuvwyz", "абкдефгхийклмнопкрстуввиз", strict=True)),
-        "x": "кс", "й": "и", "ы": "и", "э": "е", "ё": "е", "щ": "ш", "я": "иа", "ю": "иу",
-        "j": "и", "ь": "", "ъ": "", "'": "", "’": "",
-    }
-)
-_LATIN_LETTERS = str.maketrans(
-    {
-        **dict(zip("абвгдеёзийклмнопрстуфхыэ", "abvgdeeziiklmnoprstufhye", strict=True)),
-        "ж": "zh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "sch", "ю": "yu", "я": "ya",
-        "ь": "", "ъ": "",
-    }
-)
 
 _ENDINGS = sorted(
     "иями ями ами ием иям иях ого его ому ему ыми ими ией ых их ым им ая яя ое ее ый ий ой ей ую юю "
@@ -75,87 +37,9 @@ _GENERIC = frozenset(
     "стратегией все всех всем по в на за для с о об the of for in all portfolio portfolios fund funds "
     "client code type strategy id".split()
 )
-_LEADING = re.compile(
-    r"^\s*(?:портфел(?:ь|я|ю|ем|е)|клиент(?:а|у|ом)?|код(?:а|у)?|portfolio|client|code|id|№|#)[\s:]+",
-    re.IGNORECASE,
-)
-_QUOTES = "\"'«»“”„‘’`"
-
 _CURRENCIES = frozenset("usd eur rub rur cny gbp chf hkd jpy kzt try aed".split())
 _LEGAL_FORMS = frozenset("ооо оао ао зао пао нко ип llc ltd inc plc jsc gmbh".split())
 _ROMAN = re.compile("^[ivxх]+$")
-
-
-def key(text: str) -> str:
-    """Return letters and digits in lower case with look-alikes folded, one space between words."""
-    folded = unicodedata.normalize("NFC", text).lower().translate(_FOLD)
-    kept = (letter if unicodedata.category(letter)[0] in "LN" else " " for letter in folded)
-    return " ".join("".join(kept).split())
-
-
-def code_key(text: str) -> str:
-    """Return a code in lower case with look-alikes and dashes folded, as SQL does."""
-    return text.strip().lower().translate(_CODE_FOLD)
-
-
-def spelling(text: str) -> str:
-    """Return the text with only case, kinds of dash, runs of spaces and look-alikes folded."""
-    folded = unicodedata.normalize("NFC", text).lower().translate(_FOLD_KEEPING_YO)
-    return _SPACES.sub(" ", _DASHES.sub("-", folded)).strip()
-
-
-def signs(text: str) -> Counter[str]:
-    """Return the signs that tell namesakes apart, with their counts."""
-    return Counter(letter for letter in text if letter in "+%_")
-
-
-def spoken_as(text: str) -> tuple[str, ...]:
-    """Return the text, and without outer quotes and words like «портфель» before it."""
-    found = [text]
-    for _ in range(3):
-        bare = _LEADING.sub("", found[-1]).strip()
-        if len(bare) > 1 and bare[0] in _QUOTES and bare[-1] in _QUOTES:
-            inner = bare[1:-1].strip()
-            # «АО «Якорь» ends in a quote of its own; a pair around nothing quoted is outer.
-            if not any(mark in inner for mark in _QUOTES) or bare[0] == bare[-1]:
-                bare = inner
-        if not bare or bare == found[-1]:
-            break
-        found.append(bare)
-    return tuple(dict.fromkeys(found))
-
-
-def to_russian_layout(text: str) -> str:
-    """Return what the same keys give in the Russian layout: ujhbpjyn -> горизонт."""
-    return text.translate(_TO_RUSSIAN_KEYS)
-
-
-def to_english_layout(text: str) -> str:
-    """Return what the same keys give in the English layout: ифдешс -> baltic."""
-    return text.translate(_TO_ENGLISH_KEYS)
-
-
-def _mixed(word: str) -> bool:
-    cyrillic = any("а" <= letter <= "я" or letter == "ё" for letter in word)
-    return cyrillic and any("a" <= letter <= "z" for letter in word)
-
-
-def sound(text: str) -> str:
-    """Return Cyrillic by sound, alike for Russian and its transliterations: Aktsii -> акци."""
-    heard = unicodedata.normalize("NFC", text).lower()
-    # A look-alike inside a Cyrillic word is a slip of the layout, not a transliteration.
-    heard = re.sub(
-        r"\w+", lambda word: word.group().translate(_FOLD) if _mixed(word.group()) else word.group(), heard
-    )
-    for latin, cyrillic in _SOUNDS:
-        heard = heard.replace(latin, cyrillic)
-    heard = heard.translate(_SOUND_LETTERS)
-    return re.sub(r"([^\W\d])\1+", r"\1", heard)
-
-
-def to_latin(text: str) -> str:
-    """Return a transliteration to Latin, good enough to look for English names."""
-    return text.lower().translate(_LATIN_LETTERS)
 
 
 @lru_cache(maxsize=8192)
@@ -194,6 +78,30 @@ def edits(first: str, second: str, *, limit: int = 3) -> int:
         if min(row) > limit:
             return limit + 1
     return min(row[-1], limit + 1)
+
+
+def pieces(word: str) -> tuple[str, ...]:
+    """Return what a word shares with every word that one edit or another case ending makes of it.
+
+    The word and its beginnings without up to three last letters, each also without any one
+    letter; from eight letters on also without any two. Two words within one edit of each other
+    (two when both are long) have a piece in common: deletions on both sides meet, as in SymSpell
+    (Garbe 2012). The catalogue stores the same pieces of its words: tools/sql/catalogue.sql.
+    """
+    found: list[str] = []
+    for cut in range(max(1, min(4, len(word) - 2))):
+        beginning = word[: len(word) - cut]
+        found.append(beginning)
+        if len(beginning) >= 4:
+            found += _without_one(beginning)
+    if 8 <= len(word) <= 24:
+        for shorter in _without_one(word):
+            found += _without_one(shorter)
+    return tuple(dict.fromkeys(found))
+
+
+def _without_one(word: str) -> list[str]:
+    return [word[:i] + word[i + 1 :] for i in range(len(word))]
 
 
 def grams(text: str) -> frozenset[str]:
@@ -300,7 +208,7 @@ def fit(asked: Words, stored: Words, *, stored_type: str) -> Fit | None:
     own_types = {*stored.types, *stored_type.split()}
     if not asked.names or (asked.types and not set(asked.types) <= own_types):
         return None
-    rigid_asked, rigid_stored = _rigid(asked.names), _rigid(stored.names)
+    rigid_asked, rigid_stored = rigid_words(asked.names), rigid_words(stored.names)
     if rigid_asked - rigid_stored:
         return None
     best = _fit_by_words(asked.names, stored.names)
@@ -311,7 +219,8 @@ def fit(asked: Words, stored: Words, *, stored_type: str) -> Fit | None:
     return best
 
 
-def _rigid(names: tuple[str, ...]) -> Counter[str]:
+def rigid_words(names: tuple[str, ...]) -> Counter[str]:
+    """Return the words that must be the same to the letter: initials, numbers, currencies, forms."""
     return Counter(
         word
         for word in names
@@ -330,7 +239,7 @@ def _fit_by_words(asked: tuple[str, ...], stored: tuple[str, ...]) -> Fit | None
     changed = letters = 0
     # Words that occur as they are take their places first, so that a typo cannot take them.
     for word in sorted(asked, key=lambda item: item not in stored):
-        costs = [(_word_cost(word, other), i) for i, other in enumerate(free)]
+        costs = [(word_cost(word, other), i) for i, other in enumerate(free)]
         cost, place = min(costs, default=(99, -1))
         if cost > 3:
             return None
@@ -339,7 +248,8 @@ def _fit_by_words(asked: tuple[str, ...], stored: tuple[str, ...]) -> Fit | None
     return Fit(changed, len(free), letters) if changed <= 3 else None
 
 
-def _word_cost(asked: str, stored: str) -> int:
+def word_cost(asked: str, stored: str) -> int:
+    """Return how many letters of one word must change to be another; above 3: another word."""
     if asked == stored:
         return 0
     if {asked, stored} in ({_PLUS, "плюс"}, {_PLUS, "рlus"}):

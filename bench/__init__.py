@@ -1,0 +1,1 @@
+"""Measurements: how often names are understood, how fast figures come; nothing imports this room."""
