@@ -24,13 +24,14 @@ from tools.spellings import (
     to_russian,
     to_russian_layout,
 )
-from tools.words import Words, pieces, rigid_words, stem, word_cost, words_of
+from tools.words import Words, pieces, rigid_words, root_letters, stem, word_cost, words_of
 
 MAX_CANDIDATES = 50
 _MOST_NAMESAKES = 500
 _MOST_WORDS = 3000
 _MOST_ASKED = 12
 _SHORTEST_PART = 3
+_TOO_FAR = 3
 _SHORTEST_BEGINNING = 4
 
 _NAME_KEY = (
@@ -70,12 +71,15 @@ _EXACT_IDS = (
     f"SELECT DISTINCT InvestmentPortfolioID FROM {_CATALOGUE} "
     f"WHERE hasAny(Marks, {{marks:Array(String)}}) LIMIT {_MOST_NAMESAKES + 1}"
 )
-# Whole names have the fewest words, so they come before names with more in them.
-_NEAR_IDS = (
-    f"SELECT InvestmentPortfolioID FROM {_CATALOGUE} WHERE {{condition}} "
-    f"ORDER BY NameLength, InvestmentPortfolioID LIMIT {MAX_CANDIDATES + 1}"
+_SOME_IDS = (
+    f"SELECT InvestmentPortfolioID FROM {_CATALOGUE} WHERE {{condition}} LIMIT {MAX_CANDIDATES + 1}"
 )
-_HOW_MANY = f"SELECT count() FROM {_CATALOGUE} WHERE {{condition}}"
+# Sorting costs more than finding, so it waits until there is too much to take all. Whole names
+# have the fewest words, so they come before names with more in them.
+_FIRST_IDS = (
+    f"SELECT InvestmentPortfolioID, count() OVER () FROM {_CATALOGUE} WHERE {{condition}} "
+    f"ORDER BY NameLength, InvestmentPortfolioID LIMIT {MAX_CANDIDATES}"
+)
 # Few rows, so they are grouped here: planning an aggregation costs more than reading them.
 _ROWS_OF = (
     f"SELECT {_FOUND_COLUMNS} FROM {_CATALOGUE} "
@@ -134,31 +138,33 @@ class NameSearch:
         """Return words of the catalogue near those of the text, for `nearly`."""
         if not self.indexed:
             return []
-        words = {word for reading in _ways_to_read(asked) for word in reading.words}
-        return await self._words(
-            _NEAR_WORDS, {"pieces": sorted({piece for word in words for piece in pieces(word)})}
-        )
+        first, *others = _ways_to_read(asked) or [_Reading((), ())]
+        wanted = {piece for word in first.words for piece in pieces(word)}
+        wanted |= {
+            piece for other in others for word in other.words for piece in pieces(word, endings=False)
+        }
+        return await self._words(_NEAR_WORDS, {"pieces": sorted(wanted)})
 
     async def nearly(self, asked: str, vocabulary: Sequence[str]) -> Candidates:
         """Return portfolios whose names are near in some reading of the text.
 
-        They have all its words and its type, or, where no name has, all its words, all words but
-        one, or any word.
+        They have all its words, or all but one where no name has all, or else any of them. Types
+        are looked at only where too many names have the words.
         """
         if not self.indexed:
             return await self._scanned(_NEAR_SCAN, _scan_parameters(asked))
         readings = _ways_to_read(asked)
         if not readings:
             return Candidates()
-        wanted = [_wanted(reading, vocabulary) for reading in readings]
+        wanted = _wanted(readings, vocabulary)
         if not any(all(each.variants) for each in wanted):
             unknown = [
                 word for word, some in zip(readings[0].words, wanted[0].variants, strict=True) if not some
             ]
             more = await self._parts(unknown)
             readings = _with_splits(readings, more)
-            wanted = [_wanted(reading, [*vocabulary, *more]) for reading in readings]
-        for fewer in (_all_words, _of_any_type, _all_but_one, _any_word):
+            wanted = _wanted(readings, [*vocabulary, *more])
+        for fewer in (_all_words, _all_but_one, _any_word):
             found = await self._having([less for each in wanted for less in fewer(each)])
             if found.portfolios:
                 return found
@@ -166,32 +172,18 @@ class NameSearch:
 
     async def _having(self, wanted: Sequence[_Wanted]) -> Candidates:
         """Return names with a variant of every word in one of the lists wanted."""
-        parameters: dict[str, Any] = {}
-        numbers: dict[tuple[str, ...], str] = {}
-
-        def bound(words: tuple[str, ...]) -> str:
-            name = numbers.setdefault(words, f"n{len(numbers)}")
-            parameters[name] = list(words)
-            return f"{{{name}:Array(String)}}"
-
-        conditions = []
-        for each in wanted:
-            parts = [f"hasAny(NameWords, {bound(variants)})" for variants in each.variants]
-            if each.types:
-                types = bound(each.types)
-                parts.append(
-                    f"(hasAny(NameWords, {types}) OR hasAny(splitByChar(' ', {_TYPE_KEY}), {types}))"
-                )
-            conditions.append("(" + " AND ".join(dict.fromkeys(parts)) + ")")
-        if not conditions:
+        if not wanted:
             return Candidates()
-        condition = " OR ".join(dict.fromkeys(conditions))
-        reply = await self._of_catalogue(_NEAR_IDS.replace("{condition}", condition), parameters)
-        ids = list(dict.fromkeys(row[0] for row in reply.rows))
+        condition, parameters = _condition(wanted, with_types=False)
+        reply = await self._of_catalogue(_SOME_IDS.replace("{condition}", condition), parameters)
         if len(reply.rows) <= MAX_CANDIDATES:
+            ids = list(dict.fromkeys(row[0] for row in reply.rows))
             return await self._by_ids(ids, len(ids))
-        counted = await self._of_catalogue(_HOW_MANY.replace("{condition}", condition), parameters)
-        return await self._by_ids(ids[:MAX_CANDIDATES], int(counted.rows[0][0]))
+        condition, parameters = _condition(wanted, with_types=True)
+        reply = await self._of_catalogue(_FIRST_IDS.replace("{condition}", condition), parameters)
+        ids = list(dict.fromkeys(row[0] for row in reply.rows))
+        left_out = reply.rows[0][1] - len(reply.rows) if reply.rows else 0
+        return await self._by_ids(ids, len(ids) + left_out)
 
     async def _parts(self, words: Sequence[str]) -> list[str]:
         """Return words of the catalogue that begin with one of these or are a part of one."""
@@ -268,25 +260,49 @@ class _Wanted:
     types: tuple[str, ...]
 
 
-def _wanted(reading: _Reading, vocabulary: Sequence[str]) -> _Wanted:
-    rigid = rigid_words(reading.words)
-    return _Wanted(
-        tuple(
-            (word,)
-            if word in rigid
-            else tuple(other for other in vocabulary if word_cost(word, other) <= 3)
-            for word in reading.words
-        ),
-        reading.types,
-    )
+def _wanted(readings: Sequence[_Reading], vocabulary: Sequence[str]) -> list[_Wanted]:
+    variants: dict[str, tuple[str, ...]] = {}
+    lettered = [(other, frozenset(other)) for other in vocabulary]
+    for reading in readings:
+        rigid = rigid_words(reading.words)
+        for word in reading.words:
+            if word in rigid:
+                variants[word] = (word,)
+            elif word not in variants:
+                own = root_letters(word)
+                variants[word] = tuple(
+                    other
+                    for other, letters in lettered
+                    if len(own - letters) < _TOO_FAR and word_cost(word, other) <= _TOO_FAR
+                )
+    return [
+        _Wanted(tuple(variants[word] for word in reading.words), reading.types)
+        for reading in readings
+    ]
+
+
+def _condition(wanted: Sequence[_Wanted], *, with_types: bool) -> tuple[str, dict[str, Any]]:
+    """Return SQL that a name has a variant of every word of one of these, and its parameters."""
+    numbers: dict[tuple[str, ...], int] = {}
+
+    def bound(words: tuple[str, ...]) -> str:
+        return f"{{n{numbers.setdefault(words, len(numbers))}:Array(String)}}"
+
+    conditions = []
+    for each in wanted:
+        parts = [f"hasAny(NameWords, {bound(variants)})" for variants in each.variants]
+        if with_types and each.types:
+            types = bound(each.types)
+            parts.append(
+                f"(hasAny(NameWords, {types}) OR hasAny(splitByChar(' ', {_TYPE_KEY}), {types}))"
+            )
+        conditions.append("(" + " AND ".join(dict.fromkeys(parts)) + ")")
+    sql = "(" + " OR ".join(dict.fromkeys(conditions)) + ")"
+    return sql, {f"n{number}": list(words) for words, number in numbers.items()}
 
 
 def _all_words(wanted: _Wanted) -> list[_Wanted]:
     return [wanted] if all(wanted.variants) else []
-
-
-def _of_any_type(wanted: _Wanted) -> list[_Wanted]:
-    return [_Wanted(wanted.variants, ())] if wanted.types and all(wanted.variants) else []
 
 
 def _all_but_one(wanted: _Wanted) -> list[_Wanted]:

@@ -61,11 +61,20 @@ def _root(word: str) -> str:
     return bare
 
 
+@lru_cache(maxsize=8192)
+def root_letters(word: str) -> frozenset[str]:
+    """Return the letters of a word without its ending: another word lacking three is not near."""
+    return frozenset(_root(word))
+
+
 def edits(first: str, second: str, *, limit: int = 3) -> int:
     """Return how many letters must change; swapped neighbours are one. Above `limit`: limit + 1."""
     if first == second:
         return 0
     if abs(len(first) - len(second)) > limit:
+        return limit + 1
+    own, others = set(first), set(second)
+    if len(own - others) > limit or len(others - own) > limit:
         return limit + 1
     before: list[int] = []
     row = list(range(len(second) + 1))
@@ -80,21 +89,22 @@ def edits(first: str, second: str, *, limit: int = 3) -> int:
     return min(row[-1], limit + 1)
 
 
-def pieces(word: str) -> tuple[str, ...]:
+def pieces(word: str, *, endings: bool = True) -> tuple[str, ...]:
     """Return what a word shares with every word that one edit or another case ending makes of it.
 
     The word and its beginnings without up to three last letters, each also without any one
     letter; from eight letters on also without any two. Two words within one edit of each other
     (two when both are long) have a piece in common: deletions on both sides meet, as in SymSpell
     (Garbe 2012). The catalogue stores the same pieces of its words: tools/sql/catalogue.sql.
+    Without `endings` only the word and the word without one letter.
     """
     found: list[str] = []
-    for cut in range(max(1, min(4, len(word) - 2))):
+    for cut in range(max(1, min(4, len(word) - 2)) if endings else 1):
         beginning = word[: len(word) - cut]
         found.append(beginning)
         if len(beginning) >= 4:
             found += _without_one(beginning)
-    if 8 <= len(word) <= 24:
+    if endings and 8 <= len(word) <= 24:
         for shorter in _without_one(word):
             found += _without_one(shorter)
     return tuple(dict.fromkeys(found))
