@@ -8,11 +8,21 @@ from tools.cashflow import CASHFLOW_TOOL
 from tools.composite import COMPOSITE_OPERATIONS
 from tools.discovery import DISCOVERY_TOOL
 from tools.profit import PROFIT_TOOL
+from tools.ranking import RANKING_OPERATIONS
 from tools.rawsql import RAW_TOOL
 from tools.registry import Registry
+from tools.risk import RISK_OPERATIONS
 
 
 def build_registry() -> Registry:
     """Return the registry of the product."""
-    profit = replace(PROFIT_TOOL, operations=(*PROFIT_TOOL.operations, *COMPOSITE_OPERATIONS))
+    profit = replace(
+        PROFIT_TOOL,
+        operations=(
+            *PROFIT_TOOL.operations,
+            *RISK_OPERATIONS,
+            *RANKING_OPERATIONS,
+            *COMPOSITE_OPERATIONS,
+        ),
+    )
     return Registry((profit, CASHFLOW_TOOL, DISCOVERY_TOOL, RAW_TOOL))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import Field
 
 from schemas.language import Both
 from schemas.periods import Period
@@ -32,7 +31,6 @@ from tools.selection import PeriodArgs, period_of, portfolios_in, select_portfol
 
 TWR = Column("TWR", "number", "fraction", label=Both("Доходность", "Return"))
 DETAILS = (OBSERVATIONS, FIRST_DAY, LAST_DAY)
-YEAR_DAYS = 365
 
 
 class ProfitArgs(PeriodArgs):
@@ -51,24 +49,7 @@ class PeriodProfitArgs(PeriodArgs):
     )
 
 
-class RankArgs(PeriodArgs):
-    """The best or worst portfolios by total return."""
-
-    order: Literal["best", "worst", "desc", "asc"] = Field(
-        default="best",
-        validation_alias=AliasChoices("order", "direction", "sort"),
-        description="best or worst first.",
-    )
-    limit: int = Field(
-        default=10,
-        ge=1,
-        le=1000,
-        validation_alias=AliasChoices("limit", "top", "n"),
-        description="How many portfolios.",
-    )
-
-
-async def _per_portfolio(
+async def per_portfolio(
     args: PeriodArgs,
     context: ToolContext,
     *,
@@ -99,7 +80,7 @@ async def _per_portfolio(
     return Table(
         columns=(*PORTFOLIO_COLUMNS, *columns, *DETAILS),
         rows=tuple(
-            (*identity(known.get(row["id"]), row["id"]), *cells(row, period), *_details(row))
+            (*identity(known.get(row["id"]), row["id"]), *cells(row, period), *figure_details(row))
             for row in rows
             if row["observations"] or row["conflict_days"]
         ),
@@ -111,7 +92,8 @@ def _by_code(portfolio: Any, id_: Any) -> tuple[str, str]:
     return (portfolio.code if portfolio else "", str(id_))
 
 
-def _details(row: Row) -> tuple[Any, ...]:
+def figure_details(row: Row) -> tuple[Any, ...]:
+    """Return the cells of DETAILS: observations, first and last day used."""
     if not row["observations"]:
         return (0, None, None)
     return (row["observations"], row["first_day"], row["last_day"])
@@ -121,7 +103,7 @@ async def get_profit_of_portfolio(args: ProfitArgs, context: ToolContext) -> Tab
     """Return the total TWR per portfolio, or the daily and running TWR with `by_date`."""
     if args.by_date:
         return await _daily_profit(args, context)
-    return await _per_portfolio(
+    return await per_portfolio(
         args, context, figures="1", columns=(TWR,), cells=lambda row, _period: (row["TWR"],)
     )
 
@@ -199,7 +181,7 @@ async def get_mean_profit(args: PeriodArgs, context: ToolContext) -> Table:
         "fraction",
         label=Both("Средняя дневная доходность", "Mean daily return"),
     )
-    return await _per_portfolio(
+    return await per_portfolio(
         args,
         context,
         figures=f"if({USABLE}, avg(x), NULL) AS mean",
@@ -216,7 +198,7 @@ async def get_geometric_mean_profit(args: PeriodArgs, context: ToolContext) -> T
         "fraction",
         label=Both("Средняя геометрическая дневная доходность", "Geometric mean daily return"),
     )
-    return await _per_portfolio(
+    return await per_portfolio(
         args,
         context,
         figures=(
@@ -225,109 +207,6 @@ async def get_geometric_mean_profit(args: PeriodArgs, context: ToolContext) -> T
         ),
         columns=(column,),
         cells=lambda row, _period: (row["mean"],),
-    )
-
-
-async def get_annualised_profit(args: PeriodArgs, context: ToolContext) -> Table:
-    """Return (1 + total)^(365/days) - 1; below 365 days only the period's return (GIPS 2.A.12)."""
-    columns = (
-        TWR,
-        Column("AnnualisedTWR", "number", "fraction", label=Both("Годовая доходность", "Annualised return")),
-        Column("Days", "integer", "days", "detail", Both("Календарных дней", "Calendar days")),
-    )
-
-    def notices(row: Row, name: str) -> list[Notice]:
-        days = row["days"]
-        if row["TWR"] is None or days >= YEAR_DAYS:
-            return []
-        return [
-            Notice(
-                "not_annualised",
-                Both(
-                    f"{name}: период {days} дн., меньше года. Такая доходность в годовые не "
-                    "переводится (GIPS 2.A.12), дана доходность за период.",
-                    f"{name}: {days} days are less than a year. Such a return is not annualised "
-                    "(GIPS 2.A.12); the period's return is given.",
-                ),
-            )
-        ]
-
-    return await _per_portfolio(
-        args,
-        context,
-        figures=_ANNUALISED,
-        columns=columns,
-        cells=lambda row, _period: (
-            row["TWR"],
-            row["annualised"],
-            row["days"] if row["observations"] else None,
-        ),
-        notices=notices,
-    )
-
-
-# Calendar days from the close before the first day to the last one. A week of holidays at either
-# end is not a late start or an early end.
-_ANNUALISED = f"""
-    dateDiff('day', if(first_day <= {{start:Date}} + 10, {{start:Date}}, first_day),
-                    if(last_day >= {{end:Date}} - 10, {{end:Date}}, last_day)) + 1 AS days,
-    if(days >= {YEAR_DAYS}, pow(1 + TWR, {YEAR_DAYS} / days) - 1, NULL) AS annualised
-"""
-
-
-async def get_risk(args: PeriodArgs, context: ToolContext) -> Table:
-    """Return volatility p.a. (sample deviation, √252, or √365 for calendar-day rows) and drawdown.
-
-    Max drawdown is the deepest fall of the linked return below its peak, the start included,
-    so that a loss on the first day counts.
-    """
-    period, said = period_of(args, context)
-    selection = await select_portfolios(args, context)
-    statement = f"""
-SELECT id, {QUALITY}, countIf(toDayOfWeek(d) > 5) AS weekend_days,
-       if(weekend_days * 20 > observations, 365, 252) AS days_a_year,
-       if({USABLE} AND observations > 1, stddevSampStable(x) * sqrt(days_a_year), NULL)
-           AS volatility,
-       if({USABLE}, min(level / greatest(peak, 1) - 1), NULL) AS drawdown
-FROM (
-    SELECT *, max(level) OVER running AS peak
-    FROM (
-        SELECT *, if(max(ifNull(x = -1, 0)) OVER running, 0,
-                     exp(sumKahanIf(log1p(x), x > -1) OVER running)) AS level
-        FROM {daily_returns(selection)}
-        WINDOW running AS
-            (PARTITION BY id ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-    )
-    WINDOW running AS
-        (PARTITION BY id ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
-)
-GROUP BY id ORDER BY id
-"""
-    reply = await context.run(statement, return_parameters(context.dataset, selection, period))
-    rows = reply.records()
-    known = await portfolios_in(selection, [row["id"] for row in rows], context)
-    told = [*said, *selection.notices]
-    for row in rows:
-        told.extend(quality_notices(row, known.get(row["id"]), period, context))
-    told.extend(absent_notices(selection, rows, period))
-    return Table(
-        columns=(
-            *PORTFOLIO_COLUMNS,
-            Column("Volatility", "number", "fraction", label=Both("Волатильность, годовая", "Volatility p.a.")),
-            Column("MaxDrawdown", "number", "fraction", label=Both("Макс. просадка", "Max drawdown")),
-            *DETAILS,
-        ),
-        rows=tuple(
-            (
-                *identity(known.get(row["id"]), row["id"]),
-                row["volatility"],
-                None if row["drawdown"] is None else min(0.0, row["drawdown"]),
-                *_details(row),
-            )
-            for row in rows
-            if row["observations"]
-        ),
-        notices=tuple(told),
     )
 
 
@@ -355,7 +234,7 @@ GROUP BY GROUPING SETS ((id, part), (id)) ORDER BY id, whole, part
                 *identity(known.get(row["id"]), row["id"]),
                 TOTAL if row["whole"] else period_label(row["part"], args.period),
                 row["TWR"],
-                *_details(row),
+                *figure_details(row),
             )
             for row in rows
             if row["observations"] or row["conflict_days"]
@@ -379,69 +258,6 @@ def period_label(start: Any, length: str) -> str:
     if length == "quarter":
         return f"{start.year}-Q{(start.month + 2) // 3}"
     return f"{start.year}-{start.month:02d}"
-
-
-async def rank_portfolios(args: RankArgs, context: ToolContext) -> Table:
-    """Return the best or worst portfolios by total TWR; those without an honest figure are told."""
-    period, said = period_of(args, context)
-    selection = await select_portfolios(args, context, whole_allowed=True)
-    direction = "DESC" if args.order in ("best", "desc") else "ASC"
-    statement = f"""
-SELECT *, count() OVER () AS all_portfolios, countIf(isNull(TWR)) OVER () AS left_out,
-       groupArrayIf(5)(id, isNull(TWR)) OVER () AS left_out_ids,
-       countIf(first_day > {{late:Date}}) OVER () AS late_portfolios
-FROM (SELECT id, {QUALITY}, {TOTAL_RETURN} FROM {daily_returns(selection)} GROUP BY id)
-ORDER BY isNull(TWR), TWR {direction}, id
-LIMIT {{limit:UInt32}}
-"""
-    parameters = return_parameters(context.dataset, selection, period)
-    parameters["limit"] = args.limit
-    parameters["late"] = (period.start + timedelta(days=10)).isoformat()
-    reply = await context.run(statement, parameters)
-    rows = reply.records()
-    told = [*said, *selection.notices]
-    ids = [row["id"] for row in rows]
-    if rows and rows[0]["left_out"]:
-        ids.extend(rows[0]["left_out_ids"])
-    known = await portfolios_in(selection, ids, context)
-    ranked = [row for row in rows if row["TWR"] is not None]
-    for row in ranked:
-        told.extend(quality_notices(row, known.get(row["id"]), period, context))
-    if rows:
-        told.append(
-            Notice(
-                "ranked_among",
-                Both(
-                    f"Выбрано из {rows[0]['all_portfolios'] - rows[0]['left_out']} портфелей.",
-                    f"Out of {rows[0]['all_portfolios'] - rows[0]['left_out']} portfolios.",
-                ),
-                "info",
-            )
-        )
-    if rows and rows[0]["left_out"]:
-        some = ", ".join(
-            known[item].code or known[item].name
-            for item in rows[0]["left_out_ids"]
-            if item in known
-        )
-        told.append(
-            Notice(
-                "left_out",
-                Both(
-                    f"Не вошли {rows[0]['left_out']} портфелей без достоверной доходности: {some}.",
-                    f"{rows[0]['left_out']} portfolios without a sound return are left out: {some}.",
-                ),
-            )
-        )
-    place = Column("Rank", "integer", "count", "detail", Both("Место", "Rank"))
-    return Table(
-        columns=(place, *PORTFOLIO_COLUMNS, TWR, *DETAILS),
-        rows=tuple(
-            (number, *identity(known.get(row["id"]), row["id"]), row["TWR"], *_details(row))
-            for number, row in enumerate(ranked, 1)
-        ),
-        notices=tuple(told),
-    )
 
 
 PROFIT_TOOL = Tool(
@@ -478,30 +294,6 @@ PROFIT_TOOL = Tool(
             PeriodProfitArgs,
             get_profit_by_period,
             Both("доходность по периодам", "returns by period"),
-            ("TWR_dod",),
-        ),
-        Operation(
-            "get_annualised_profit",
-            "Annualised return; for less than 365 days only the return of the interval.",
-            PeriodArgs,
-            get_annualised_profit,
-            Both("годовая доходность", "annualised return"),
-            ("TWR_dod",),
-        ),
-        Operation(
-            "get_risk",
-            "Volatility p.a. and maximum drawdown.",
-            PeriodArgs,
-            get_risk,
-            Both("риск", "risk"),
-            ("TWR_dod",),
-        ),
-        Operation(
-            "rank_portfolios",
-            "Best or worst portfolios by total return, of types, strategies or all.",
-            RankArgs,
-            rank_portfolios,
-            Both("рейтинг портфелей", "ranking"),
             ("TWR_dod",),
         ),
     ),
