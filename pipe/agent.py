@@ -149,7 +149,8 @@ async def answer_question(
     messages = _prompt(words, place, settings, context, previous)
     planned = await make_plan(model, messages, place.circumstances(settings))
     plan = planned.plan
-    if not plan.steps:
+    # A plan that asks and acts at once asks: a guess beside a question is still a guess.
+    if not plan.steps or plan.clarification_question:
         asked = plan.clarification_question
         text = asked or plan.answer or ""
         if figures_beside(text, words):

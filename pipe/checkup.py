@@ -10,7 +10,8 @@ from schemas.periods import is_period_setting
 from schemas.settings import Settings
 from tools.inspection import last_data_day
 
-Line = tuple[bool, Both]
+# True: right. None: works, but could be better. False: nothing can be answered, or not safely.
+Line = tuple[bool | None, Both]
 
 
 async def check_setup(settings: Settings) -> list[Line]:
@@ -24,15 +25,10 @@ async def check_setup(settings: Settings) -> list[Line]:
         (True, Both(f"База отвечает: {place.client.address.shown}.", f"The database answers: {place.client.address.shown}.")),
     ]
     lines.append(await _readonly(settings))
-    missing = [name for name in LOGICAL_COLUMNS if not dataset.has(name)]
-    lines.append(
-        (
-            not missing,
-            Both(f"Нет столбцов: {', '.join(missing)}.", f"Columns missing: {', '.join(missing)}.")
-            if missing
-            else Both(f"Столбцы таблицы {dataset.table} на месте.", f"Table {dataset.table} has its columns."),
+    if all(dataset.has(name) for name in LOGICAL_COLUMNS):
+        lines.append(
+            (True, Both(f"Столбцы таблицы {dataset.table} на месте.", f"Table {dataset.table} has its columns."))
         )
-    )
     day = await last_data_day(place.client, dataset)
     lines.append(
         (
@@ -42,17 +38,10 @@ async def check_setup(settings: Settings) -> list[Line]:
             else Both("Таблица пуста.", "The table is empty."),
         )
     )
-    lines.append(
-        (
-            dataset.catalogue_words is not None,
-            Both(f"Справочник с индексом: {dataset.catalogue}.", f"Catalogue with index: {dataset.catalogue}.")
-            if dataset.catalogue_words is not None
-            else Both(
-                "Справочника с текстовым индексом нет: выполните tools/sql/catalogue.sql.",
-                "There is no catalogue with a text index: run tools/sql/catalogue.sql.",
-            ),
+    if dataset.catalogue_words is not None:
+        lines.append(
+            (True, Both(f"Справочник для поиска имён: {dataset.catalogue}.", f"Catalogue to find names in: {dataset.catalogue}."))
         )
-    )
     if not is_period_setting(settings.DEFAULT_PERIOD):
         lines.append(
             (
@@ -63,7 +52,7 @@ async def check_setup(settings: Settings) -> list[Line]:
                 ),
             )
         )
-    lines.extend((True, text) for text in dataset.remarks)
+    lines.extend((None, text) for text in dataset.remarks )
     return lines
 
 

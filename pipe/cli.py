@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import json
 import logging
 import sys
@@ -36,6 +37,7 @@ from tools.resolver import Resolver
 from tools.selection import portfolio_question
 
 ANSWERED, USAGE, CLARIFY, FAILED = 0, 2, 3, 4
+_MARKS = {True: "✓", False: "✗", None: "!"}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -74,6 +76,9 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     options = parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
     # What went wrong is said in a sentence; the logs of the driver and ours would only repeat it.
     logging.disable(logging.CRITICAL)
     language: Language = options.lang or detect_language(
@@ -98,10 +103,13 @@ def _print_error(error: AgentError, as_json: bool, language: Language) -> None:
 
 
 async def _command(options: argparse.Namespace, language: Language) -> int:
-    if options.command == "tools":
-        print(json.dumps(build_registry().schemas(), ensure_ascii=False, indent=None if options.json else 1))
-        return ANSWERED
     settings = _settings(options)
+    if options.lang is None and settings.LANGUAGE != "auto":
+        language = settings.LANGUAGE
+    if options.command == "tools":
+        schemas = build_registry().schemas(raw_sql=settings.RAW_SQL)
+        print(json.dumps(schemas, ensure_ascii=False, indent=None if options.json else 1))
+        return ANSWERED
     if options.command == "check":
         return await _check(settings, options, language)
     if options.command == "resolve":
@@ -168,7 +176,7 @@ async def _run(settings: Settings, options: argparse.Namespace, language: Langua
                 f"This is not a plan: {error.for_model}.",
             )
         ) from None
-    if not plan.steps:
+    if not plan.steps or plan.clarification_question:
         said = plan.clarification_question or plan.answer or ""
         empty = Both("В плане нет шагов.", "The plan has no steps.")
         status = "clarification" if plan.clarification_question else ("ok" if plan.answer else "error")
@@ -259,5 +267,5 @@ async def _check(settings: Settings, options: argparse.Namespace, language: Lang
         print(dumps([{"ok": ok, "what": text.to(language)} for ok, text in lines]))
     else:
         for ok, text in lines:
-            print(f"{'✓' if ok else '✗'} {text.to(language)}")
-    return ANSWERED if all(ok for ok, _text in lines) else FAILED
+            print(f"{_MARKS[ok]} {text.to(language)}")
+    return FAILED if any(ok is False for ok, _text in lines) else ANSWERED

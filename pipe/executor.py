@@ -132,21 +132,20 @@ def _filled_argument(key: str, value: Any, named: Mapping[str, StepResult]) -> A
                 if not picked:
                     raise _empty(reference)
                 return SelectedIds(dict.fromkeys(picked))
-        if reference.column is None:
-            return _only_column(table, reference)
-        cells = _cells(table, reference)
-        if reference.index is None:
-            return cells
-        if reference.index >= len(cells):
+        cells = _only_column(table, reference) if reference.column is None else _cells(table, reference)
+        if reference.index is not None:
+            cells = cells[reference.index : reference.index + 1]
+        # An empty reference must not become «everything» or «the usual period».
+        if all(cell is None or not str(cell).strip() for cell in cells):
             raise _empty(reference)
-        return cells[reference.index]
+        return cells if reference.index is None else cells[0]
 
     def inside(reference: Reference) -> str:
         table = _table(reference, named)
         cells = _cells(table, reference) if reference.column else _only_column(table, reference)
         if reference.index is not None:
             cells = cells[reference.index : reference.index + 1]
-        if len(cells) != 1:
+        if len(cells) != 1 or cells[0] is None:
             raise InvalidArgs(
                 Both(
                     f"Ссылка {reference} внутри текста должна давать одно значение.",

@@ -13,7 +13,10 @@ from schemas.table import TOTAL, Column
 _SIGNS = {"RUB": "₽", "USD": "$", "EUR": "€"}
 _SHORT_MONTHS_RU = "янв фев мар апр май июн июл авг сен окт ноя дек".split()
 _SHORT_MONTHS_EN = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|$~^:])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>&#!|$~^])")
+# What begins a heading, a quote or a list when it stands first, and what browsers make a link of.
+_FIRST = re.compile(r"^(\s*\d+(?=[.)](?:\s|$))|\s*(?=[-+=]))")
+_LINK = re.compile(r"(?<=http)(?=s?://)|(?<=www)(?=\.)|(?<=ftp)(?=://)|(?<=mailto)(?=:)", re.IGNORECASE)
 _BLANKS = re.compile(r"[ \t\r\n\x0b\x0c\u2028\u2029]+")
 _NARROW = "\u202f"
 
@@ -75,8 +78,11 @@ def format_cell(value: Any, column: Column, language: Language, *, currency: str
 
 def escape(text: str) -> str:
     """Return text that Markdown shows as it is: no markup, link, HTML, formula or variable."""
-    flat = _BLANKS.sub(" ", text)
-    return _MARKDOWN.sub(lambda found: _ENTITIES.get(found.group(1), "\\" + found.group(1)), flat)
+    flat = _MARKDOWN.sub(
+        lambda found: _ENTITIES.get(found.group(1), "\\" + found.group(1)), _BLANKS.sub(" ", text)
+    )
+    return _LINK.sub(_WORD_JOINER, _FIRST.sub(r"\1\\", flat, count=1))
 
 
-_ENTITIES = {"<": "&lt;", ">": "&gt;", ":": ":", "(": "(", ")": ")", "+": "+", "#": "#", "!": "!"}
+_WORD_JOINER = "\u2060"
+_ENTITIES = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from typing import Any
 
 from pipe.format import format_cell, format_day
@@ -64,19 +63,16 @@ def _subject(tables: Sequence[Table], language: Language) -> str:
 
 
 def _days(results: Sequence[StepResult], language: Language) -> str:
-    """Return the interval asked for, where all shown steps have one and the same."""
+    """Return the days the figures are about, where all shown tables have the same."""
     spans = {
-        (str(result.args.get("start_date") or "")[:10], str(result.args.get("end_date") or "")[:10])
+        result.table.days
         for result in results
         if result.show_data and result.table is not None
     }
-    if len(spans) != 1:
+    span = spans.pop() if len(spans) == 1 else None
+    if span is None:
         return ""
-    start, end = next(iter(spans))
-    try:
-        first, last = date.fromisoformat(start), date.fromisoformat(end)
-    except ValueError:
-        return ""
+    first, last = span
     if first == last:
         return format_day(first, language)
     dash = " – " if language == "en" else "–"

@@ -27,7 +27,8 @@ def join_results(results: Sequence[StepResult]) -> tuple[Table, ...]:
     for result in results:
         if result.table is None or not result.show_data:
             continue
-        keys = tuple(sorted(column.name for column in result.table.of_role("key")))
+        # Months and quarters are both called Period, but their titles differ.
+        keys = tuple(sorted(f"{c.name}/{c.title().en}" for c in result.table.of_role("key")))
         if not keys or _repeats_keys(result.table):
             groups[(result.id, "alone")] = [result]
             continue
@@ -54,7 +55,9 @@ def _stacked(group: list[StepResult]) -> list[StepResult]:
     for result in group:
         table = result.table
         for place, other in enumerate(kept):
-            if table is None or other.table is None or other.table.columns != table.columns:
+            if table is None or other.table is None:
+                continue
+            if (other.table.columns, other.table.days) != (table.columns, table.days):
                 continue
             keys = _places(table, "key")
             first = {tuple(row[at] for at in keys) for row in other.table.rows}
@@ -107,6 +110,7 @@ def _joined(group: list[StepResult]) -> Table:
         order.sort(key=_sortable)
     keys = [column for column in first.columns if column.role == "key"]
     identity = _identity_order(keys, attributes)
+    _fill_attributes(rows, key_names, attributes)
     values = [column for column in columns if column.role == "value"]
     details = [column for column in columns if column.role == "detail"]
     ordered = [*identity, *values, *details]
@@ -124,6 +128,24 @@ def _joined(group: list[StepResult]) -> Table:
         notices=_notices(tables),
         truncated=any(table.truncated for table in tables),
     )
+
+
+def _fill_attributes(
+    rows: dict[Key, dict[str, Any]], key_names: list[str], attributes: list[Column]
+) -> None:
+    """Give a portfolio its name and currency also in rows of results that do not carry them."""
+    if "InvestmentPortfolioID" not in key_names:
+        return
+    place = key_names.index("InvestmentPortfolioID")
+    known: dict[tuple[Any, str], Any] = {}
+    for key, cells in rows.items():
+        for column in attributes:
+            if cells.get(column.name) not in (None, ""):
+                known.setdefault((key[place], column.name), cells[column.name])
+    for key, cells in rows.items():
+        for column in attributes:
+            if cells.get(column.name) in (None, ""):
+                cells[column.name] = known.get((key[place], column.name), cells.get(column.name))
 
 
 def _identity_order(keys: list[Column], attributes: list[Column]) -> list[Column]:
@@ -164,14 +186,14 @@ def _value_names(
             taken[column.name] = column
             added[column.name] = column
             continue
-        suffix = _suffix(result, number)
-        name = f"{column.name} ({suffix})"
+        suffix = _suffix(result, table, number)
+        name = f"{column.name} ({suffix.en})"
         if name in taken:
-            suffix = f"{suffix}, {result.id}"
-            name = f"{column.name} ({suffix})"
+            suffix = Both(f"{suffix.ru}, {result.id}", f"{suffix.en}, {result.id}")
+            name = f"{column.name} ({suffix.en})"
         title = column.title()
         renamed = replace(
-            column, name=name, label=Both(f"{title.ru} ({suffix})", f"{title.en} ({suffix})")
+            column, name=name, label=Both(f"{title.ru} ({suffix.ru})", f"{title.en} ({suffix.en})")
         )
         taken[name] = renamed
         added[column.name] = renamed
@@ -184,14 +206,16 @@ def _same_details(name: str, left: Table, right: Table) -> bool:
     return left.column(name) == right.column(name)
 
 
-def _suffix(result: StepResult, number: int) -> str:
-    start, end = result.args.get("start_date"), result.args.get("end_date")
-    if start and end:
-        first, last = str(start)[:10], str(end)[:10]
-        if first.endswith("-01-01") and last == f"{first[:4]}-12-31":
-            return first[:4]
-        return f"{first}…{last}"
-    return same(result.id).ru or str(number + 1)
+def _suffix(result: StepResult, table: Table, number: int) -> Both:
+    """Return what tells a column from its namesake: its days, else its step."""
+    if table.days is None:
+        return same(result.id or str(number + 1))
+    first, last = table.days
+    if first == last:
+        return Both(f"{last:%d.%m.%Y}", last.isoformat())
+    if (first.month, first.day) == (1, 1) and (last.year, last.month, last.day) == (first.year, 12, 31):
+        return same(str(first.year))
+    return Both(f"{first:%d.%m.%Y}–{last:%d.%m.%Y}", f"{first}…{last}")
 
 
 def _sortable(key: Key) -> tuple[Any, ...]:

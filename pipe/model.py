@@ -139,6 +139,15 @@ class ExternalModel:
                     f"No model answers at {_host(self.url)}: check the valve MODEL_URL.",
                 )
             ) from None
+        if response.status_code >= 500:
+            raise ModelUnavailable(
+                Both(
+                    f"Сервер модели {_host(self.url)} ответил ошибкой (HTTP {response.status_code}): "
+                    "повторите позже.",
+                    f"The model server {_host(self.url)} failed (HTTP {response.status_code}): "
+                    "try again later.",
+                )
+            )
         if response.status_code >= 400:
             raise ModelUnavailable(
                 Both(

@@ -111,6 +111,7 @@ def render_table(table: Table, settings: Settings, language: Language) -> str:
     kept = columns[: settings.COLUMNS_IN_CHAT]
     places = [table.names.index(column.name) for column in kept]
     currency_at = table.position("Currency")
+    periods = [place for place, column in enumerate(table.columns) if column.unit == "period"]
     rows = table.rows[: settings.ROWS_IN_CHAT]
     lines = [
         "| " + " | ".join(escape(column.title().to(language)) for column in kept) + " |",
@@ -118,12 +119,13 @@ def render_table(table: Table, settings: Settings, language: Language) -> str:
     ]
     for row in rows:
         currency = str(row[currency_at] or "") if currency_at is not None else ""
+        total = any(row[place] == TOTAL for place in periods)
         cells = []
         for column, place in zip(kept, places, strict=True):
             shown = escape(format_cell(row[place], column, language, currency=currency))
             if len(shown) > _LONGEST_CELL:
                 shown = shown[:_LONGEST_CELL].rstrip("\\&") + "…"
-            cells.append(f"**{shown}**" if TOTAL in row and shown else shown)
+            cells.append(f"**{shown}**" if total and shown else shown)
         lines.append("| " + " | ".join(cells) + " |")
     cut = []
     if len(table.rows) > len(rows):

@@ -19,7 +19,7 @@ from schemas.references import (
     unreadable_references,
     whole_reference,
 )
-from tools.registry import Registry
+from tools.registry import RAW_TOOL_NAME, Registry
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Circumstances:
     max_steps: int
     done: frozenset[str] = frozenset()
 
+
+_DEEPEST = 8
 
 Rule = Callable[[Plan, Circumstances], Iterator[str]]
 
@@ -143,7 +145,7 @@ def _tools_known(plan: Plan, facts: Circumstances) -> Iterator[str]:
             yield f"step {step.id!r}: {step.tool} has no operation {step.operation!r}; it has: {names}"
         elif not facts.dataset.has(*operation.needs):
             yield f"step {step.id!r}: {operation.name} is not possible, the data lacks its columns"
-        elif step.tool == "clickhouse_client_base" and not facts.raw_sql:
+        elif step.tool == RAW_TOOL_NAME and not facts.raw_sql:
             yield f"step {step.id!r}: own SQL is switched off"
 
 
@@ -223,8 +225,29 @@ def _no_step_twice(plan: Plan, _facts: Circumstances) -> Iterator[str]:
         seen.setdefault(call, step.id)
 
 
+def _not_too_deep(plan: Plan, _facts: Circumstances) -> Iterator[str]:
+    for step in plan.steps:
+        if _depth(step.args) > _DEEPEST:
+            yield f"step {step.id!r}: args are nested too deep"
+
+
+def _depth(value: Any) -> int:
+    """Return how deep lists and objects are nested, without recursion."""
+    level, depth = [value], 0
+    while level and depth <= _DEEPEST:
+        inner: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner.extend(item.values())
+            elif isinstance(item, list | tuple):
+                inner.extend(item)
+        level, depth = inner, depth + 1
+    return depth
+
+
 RULES: tuple[Rule, ...] = (
     _steps_present,
+    _not_too_deep,
     _names_unique,
     _tools_known,
     _references_known,
@@ -238,7 +261,8 @@ RULES: tuple[Rule, ...] = (
 
 def findings_of(plan: Plan, facts: Circumstances) -> tuple[str, ...]:
     """Return every finding of every rule, in the order of RULES; empty when the plan may run."""
-    return tuple(finding for rule in RULES for finding in rule(plan, facts))
+    too_deep = tuple(_not_too_deep(plan, facts))
+    return too_deep or tuple(finding for rule in RULES for finding in rule(plan, facts))
 
 
 def shown_args(args: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ LOGICAL_COLUMNS = (
 REQUIRED_COLUMNS = ("InvestmentPortfolioID", "Portfolio", "Dt")
 MONEY_COLUMNS = ("NAV", "Inflow", "Outflow")
 
-_NAME = re.compile(r"^[^`'\"\\;\s.]+$")
+_NAME = re.compile(r"^[^`'\"\\;\s.](?:[^`'\"\\;\r\n\t.]*[^`'\"\\;\s.])?$")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class TableName:
         Raises:
             ConfigError: the text is not of that form.
         """
-        parts = [part.strip().strip("`") for part in text.strip().split(".")]
+        parts = [part.strip().strip("`").strip() for part in text.strip().split(".")]
         if len(parts) != 2 or not all(_NAME.match(part) for part in parts):
             raise ConfigError(
                 Both(
@@ -95,11 +95,12 @@ def parse_columns(text: str) -> dict[str, str]:
         ConfigError: a pair without `=`, an unknown logical name or an impossible column name.
     """
     mapping = {name: name for name in LOGICAL_COLUMNS}
+    given: dict[str, str] = {}
     by_lower = {name.lower(): name for name in LOGICAL_COLUMNS}
     for piece in re.split(r"[,\n;]+", text):
         if not piece.strip():
             continue
-        logical, equals, physical = (part.strip() for part in piece.partition("="))
+        logical, equals, physical = (part.strip().strip("`").strip() for part in piece.partition("="))
         name = by_lower.get(logical.lower())
         if not equals or name is None or not physical or not _NAME.match(physical):
             known = ", ".join(LOGICAL_COLUMNS)
@@ -111,5 +112,12 @@ def parse_columns(text: str) -> dict[str, str]:
                     f"Expected “Name=column”; names: {known}.",
                 )
             )
-        mapping[name] = physical
+        if name in given and given[name] != physical:
+            raise ConfigError(
+                Both(
+                    f"Настройка COLUMNS: для {name} указаны два столбца, {given[name]} и {physical}.",
+                    f"Valve COLUMNS: two columns are given for {name}, {given[name]} and {physical}.",
+                )
+            )
+        mapping[name] = given[name] = physical
     return mapping

@@ -140,12 +140,19 @@ def answer_to_json(answer: Answer, language: Language) -> dict[str, Any]:
     }
 
 
+def whole_text(text: str) -> str:
+    """Return the text with halves of surrogate pairs, which no encoding has, as question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def dumps(value: Any) -> str:
     """Return JSON with Cyrillic readable, Decimals as exact number literals, dates as ISO.
 
     NaN and infinities become null: they are not JSON. What JSON has no form for becomes text.
     """
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, str):
+        return json.dumps(whole_text(value), ensure_ascii=False)
+    if value is None or isinstance(value, bool | int):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
         return json.dumps(value) if math.isfinite(value) else "null"
@@ -157,7 +164,7 @@ def dumps(value: Any) -> str:
         return json.dumps(str(value))
     if isinstance(value, Mapping):
         inner = ", ".join(
-            f"{json.dumps(str(key), ensure_ascii=False)}: {dumps(item)}"
+            f"{json.dumps(whole_text(str(key)), ensure_ascii=False)}: {dumps(item)}"
             for key, item in value.items()
         )
         return "{" + inner + "}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any, Literal
 
 from schemas.language import Both, same
@@ -55,7 +56,8 @@ class Notice:
 class Table:
     """Columns, rows in order, and what the reader must know.
 
-    An empty result has columns and no rows. `truncated` means rows were left out.
+    An empty result has columns and no rows. `truncated` means rows were left out. `days` are the
+    first and the last day the figures are about; equal where they stand on one day.
     """
 
     columns: tuple[Column, ...]
@@ -63,6 +65,7 @@ class Table:
     notices: tuple[Notice, ...] = ()
     truncated: bool = False
     caption: Both = Both("", "")
+    days: tuple[date, date] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

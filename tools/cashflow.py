@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from schemas.errors import NoData
 from schemas.language import Both
@@ -21,17 +21,18 @@ from tools.flows import (
     money_notices,
     money_parameters,
 )
-from tools.profit import PERIOD_COLUMN, PERIOD_START, period_label
+from tools.profit import PERIOD_START, period_column, period_label
 from tools.registry import Operation, Tool
 from tools.returns import (
     CURRENCY_COLUMN,
     PORTFOLIO_COLUMNS,
     Row,
     absent_notices,
+    by_portfolio,
     identity,
     life_notices,
 )
-from tools.selection import PeriodArgs, period_of, portfolios_in, select_portfolios
+from tools.selection import PeriodArgs, day_of, period_of, portfolios_in, select_portfolios
 
 # A portfolio whose last row is older than this on the asked day is closed and not in a type's NAV.
 STALE_DAYS = 14
@@ -50,6 +51,12 @@ class FlowArgs(PeriodArgs):
     period: Annotated[
         Literal["month", "quarter", "year"] | None, BeforeValidator(_no_period)
     ] = Field(default=None, description="A row per month, quarter or year.")
+
+    @model_validator(mode="after")
+    def _one_grain(self) -> FlowArgs:
+        if self.by_date and self.period:
+            raise ValueError("by_date and period exclude each other: a row per day or per period")
+        return self
 
 
 async def get_nav(args: FlowArgs, context: ToolContext) -> Table:
@@ -93,10 +100,8 @@ async def _by_date(args: FlowArgs, context: ToolContext, name: str) -> Table:
     rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
-    for id_ in dict.fromkeys(row["id"] for row in rows):
-        told.extend(
-            money_notices(_quality([row for row in rows if row["id"] == id_]), known.get(id_), name)
-        )
+    for id_, own in by_portfolio(rows).items():
+        told.extend(money_notices(_quality(own), known.get(id_), name))
     told.extend(life_notices(_met(known, rows), period, context))
     told.extend(absent_notices(selection, rows, period))
     return Table(
@@ -105,6 +110,7 @@ async def _by_date(args: FlowArgs, context: ToolContext, name: str) -> Table:
             (*_who(known, row["id"]), row["d"], row["amount"]) for row in rows
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 
@@ -144,7 +150,7 @@ async def _sums(args: FlowArgs, context: ToolContext, name: str) -> Table:
             told.extend(money_notices(row, known.get(row["id"]), name))
     told.extend(life_notices(_met(known, rows), period, context))
     told.extend(absent_notices(selection, rows, period))
-    between = (PERIOD_COLUMN,) if args.period else ()
+    between = (period_column(args.period),) if args.period else ()
 
     def cells(row: Row) -> tuple[Any, ...]:
         if not args.period:
@@ -158,11 +164,12 @@ async def _sums(args: FlowArgs, context: ToolContext, name: str) -> Table:
             for row in rows
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 
 async def _nav_on_day(args: FlowArgs, context: ToolContext) -> Table:
-    period, said = period_of(args, context)
+    period, said = day_of(args, context)
     selection = await select_portfolios(args, context)
     source = daily_money(context.dataset, selection, "NAV", UP_TO_END)
     reply = await context.run(
@@ -173,7 +180,7 @@ async def _nav_on_day(args: FlowArgs, context: ToolContext) -> Table:
     )
     rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
-    told = [*(item for item in said if item.code != "filled_period"), *selection.notices]
+    told = [*said, *selection.notices]
     for row in rows:
         if row["unclear"]:
             told.extend(money_notices({**row, "doubled_days": 0, "missing": 0, "conflict_day": row["nav_day"]}, known.get(row["id"]), "NAV"))
@@ -184,6 +191,7 @@ async def _nav_on_day(args: FlowArgs, context: ToolContext) -> Table:
         columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, money_column("NAV"), _NAV_DAY),
         rows=tuple((*_who(known, row["id"]), row["money"], row["nav_day"]) for row in rows),
         notices=tuple(told),
+        days=(period.end, period.end),
     )
 
 
@@ -217,12 +225,13 @@ async def _nav_by_period(args: FlowArgs, context: ToolContext) -> Table:
     told.extend(life_notices(_met(known, rows), period, context))
     told.extend(absent_notices(selection, rows, period))
     return Table(
-        columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, PERIOD_COLUMN, money_column("NAV"), _NAV_DAY),
+        columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, period_column(length), money_column("NAV"), _NAV_DAY),
         rows=tuple(
             (*_who(known, row["id"]), period_label(row["part"], length), row["money"], row["nav_day"])
             for row in rows
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 
@@ -231,7 +240,7 @@ async def get_nav_by_type(args: PeriodArgs, context: ToolContext) -> Table:
 
     Portfolios without a row in the STALE_DAYS before that day are closed and left out.
     """
-    period, said = period_of(args, context)
+    period, said = day_of(args, context)
     selection = await select_portfolios(args, context, whole_allowed=True)
     source = daily_money(context.dataset, selection, "NAV", f"{UP_TO_END} AND f.{{c_dt:Identifier}} >= {{end:Date}} - {STALE_DAYS}")
     reply = await context.run(
@@ -247,7 +256,7 @@ async def get_nav_by_type(args: PeriodArgs, context: ToolContext) -> Table:
             )
         )
     known = await portfolios_in(selection, [row[0] for row in reply.rows], context)
-    told = [*(item for item in said if item.code != "filled_period"), *selection.notices]
+    told = [*said, *selection.notices]
     groups: dict[tuple[str, str], list[Any]] = {}
     unclear = []
     for id_, money, _day, _conflicts in reply.rows:
@@ -278,6 +287,7 @@ async def get_nav_by_type(args: PeriodArgs, context: ToolContext) -> Table:
         ),
         rows=tuple((kind, currency, *group) for (kind, currency), group in sorted(groups.items())),
         notices=tuple(told),
+        days=(period.end, period.end),
     )
 
 

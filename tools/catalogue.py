@@ -38,7 +38,7 @@ def catalogue_relation(dataset: Dataset) -> Fragment:
     if dataset.catalogue is not None:
         sql = (
             "(SELECT InvestmentPortfolioID, "
-            + ", ".join(f"argMax(c.{name}, c.LastDt) AS {name}" for name in ATTRIBUTES)
+            + ", ".join(f"ifNull(toString(argMax(c.{name}, c.LastDt)), '') AS {name}" for name in ATTRIBUTES)
             + ", min(c.FirstDt) AS FirstDt, max(c.LastDt) AS LastDt "
             "FROM {cat_db:Identifier}.{cat_table:Identifier} AS c GROUP BY InvestmentPortfolioID)"
         )
@@ -56,7 +56,7 @@ def catalogue_relation(dataset: Dataset) -> Fragment:
         if name in dataset.columns:
             parameters[f"cat_{name}"] = dataset.columns[name]
             pieces.append(
-                f"toString(argMax(f.{{cat_{name}:Identifier}}, f.{{cat_dt:Identifier}})) AS {name}"
+                f"ifNull(toString(argMax(f.{{cat_{name}:Identifier}}, f.{{cat_dt:Identifier}})), '') AS {name}"
             )
         else:
             pieces.append(f"'' AS {name}")

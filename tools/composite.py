@@ -31,6 +31,7 @@ from tools.returns import (
     CURRENCY_COLUMN,
     PORTFOLIO_COLUMNS,
     absent_notices,
+    called,
     daily_returns,
     identity,
     return_parameters,
@@ -89,14 +90,18 @@ async def get_group_profit(args: GroupArgs, context: ToolContext) -> Table:
     statement = f"""
 SELECT kind, currency, sum(day_portfolios_bad) AS bad_days, sum(day_missing) AS missing,
        minIf(day_bad_id, day_portfolios_bad > 0) AS bad_id, minIf(d, day_portfolios_bad > 0) AS bad_day,
-       count() AS observations, max(day_portfolios) AS most_portfolios, min(d) AS first_day,
-       max(d) AS last_day, sumKahanIf(log1p(r), r > -1) AS logs,
+       countIf(isFinite(r)) AS observations, max(day_weighted) AS most_portfolios,
+       sum(day_unweighted) AS unweighted, minIf(day_unweighted_id, day_unweighted > 0) AS unweighted_id,
+       minIf(d, isFinite(r)) AS first_day, maxIf(d, isFinite(r)) AS last_day, sumKahanIf(log1p(r), r > -1) AS logs,
        if(bad_days > 0 OR observations = 0, NULL,
           if(countIf(r = -1) > 0, -1, 2 * sinh(logs / 2) * exp(logs / 2))) AS TWR
 FROM (
     SELECT kind, currency, d, countIf(bad OR conflict OR unclear) AS day_portfolios_bad,
            minIf(id, bad OR conflict OR unclear) AS day_bad_id,
-           countIf(isNull(x) AND NOT conflict) AS day_missing, count() AS day_portfolios,
+           countIf(isNull(x) AND NOT conflict) AS day_missing,
+           countIf(isNotNull(x) AND weight > 0) AS day_weighted,
+           countIf(isNotNull(x) AND weight <= 0) AS day_unweighted,
+           minIf(id, isNotNull(x) AND weight <= 0) AS day_unweighted_id,
            sumIf(weight * x, isNotNull(x) AND weight > 0) / sumIf(weight, isNotNull(x) AND weight > 0) AS r
     FROM (
         SELECT c.kind AS kind, c.currency AS currency, r.id AS id, r.d AS d, r.x AS x,
@@ -107,13 +112,15 @@ FROM (
         LEFT JOIN {weights} AS w ON w.id = r.id AND w.d = r.d
     )
     GROUP BY kind, currency, d
-    HAVING day_portfolios_bad > 0 OR isFinite(r)
 )
 GROUP BY kind, currency ORDER BY kind, currency
 """
     reply = await context.run(statement, parameters)
     rows = reply.records()
-    known = await context.catalogue.by_ids([row["bad_id"] for row in rows if row["bad_days"]])
+    known = await context.catalogue.by_ids(
+        [row["bad_id"] for row in rows if row["bad_days"]]
+        + [row["unweighted_id"] for row in rows if row["unweighted"]]
+    )
     told: list[Notice] = [*said, *selection.notices]
     for row in rows:
         told.extend(_group_notices(row, known))
@@ -143,6 +150,7 @@ GROUP BY kind, currency ORDER BY kind, currency
             for row in rows
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 
@@ -171,8 +179,9 @@ def _group_notices(row: dict[str, Any], known: dict[Any, Any]) -> list[Notice]:
                 ),
             )
         ]
+    notices = []
     if row["missing"]:
-        return [
+        notices.append(
             Notice(
                 "missing_values",
                 Both(
@@ -180,8 +189,22 @@ def _group_notices(row: dict[str, Any], known: dict[Any, Any]) -> list[Notice]:
                     f"{name}: {row['missing']} rows without a return are left out.",
                 ),
             )
-        ]
-    return []
+        )
+    if row["unweighted"]:
+        item = known.get(row["unweighted_id"])
+        who = called(item, row["unweighted_id"])
+        notices.append(
+            Notice(
+                "no_weight",
+                Both(
+                    f"{name}: {row['unweighted']} строк не вошли: СЧА предыдущего дня с притоком "
+                    f"не больше нуля или её нет (например, {who}).",
+                    f"{name}: {row['unweighted']} rows are left out: the previous day's NAV plus "
+                    f"inflow is not above zero or not there (such as {who}).",
+                ),
+            )
+        )
+    return notices
 
 
 async def get_profit_in_money(args: PeriodArgs, context: ToolContext) -> Table:
@@ -236,6 +259,7 @@ ORDER BY id
             for row in rows
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from schemas.language import Both
 from schemas.portfolio import Portfolio
@@ -57,6 +57,12 @@ class FindArgs(BaseModel):
     contains: OptionalText = Field(
         default=None, description="List portfolios whose name contains this text."
     )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> FindArgs:
+        if self.portfolio and self.contains:
+            raise ValueError("portfolio and contains exclude each other: one portfolio or a list")
+        return self
 
 
 class TypeArgs(BaseModel):

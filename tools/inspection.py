@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from datetime import date, datetime
 
-from schemas.dataset import MONEY_COLUMNS, REQUIRED_COLUMNS, Dataset, TableName, parse_columns
+from schemas.dataset import (
+    LOGICAL_COLUMNS,
+    MONEY_COLUMNS,
+    REQUIRED_COLUMNS,
+    Dataset,
+    TableName,
+    parse_columns,
+)
 from schemas.errors import ConfigError, QueryError
 from schemas.language import Both
 from schemas.settings import PortfolioValves
@@ -38,21 +45,18 @@ async def inspect_dataset(client: ClickHouse, settings: PortfolioValves) -> Data
     columns = {name: real for name, real in mapping.items() if real in described}
     missing = [mapping[name] for name in REQUIRED_COLUMNS if name not in columns]
     if missing:
-        raise ConfigError(
-            Both(
-                f"В таблице {table} нет столбцов: {', '.join(missing)}. "
-                "Проверьте настройки TABLE и COLUMNS.",
-                f"Table {table} lacks columns: {', '.join(missing)}. "
-                "Check the valves TABLE and COLUMNS.",
-            )
-        )
+        raise _lacking(table, missing, "TABLE")
     types = {name: bare_type(described[real]) for name, real in columns.items()}
     money_table, money_columns = table, columns
     if settings.FLOWS_TABLE.strip():
         money_table = TableName.parse(settings.FLOWS_TABLE, valve="FLOWS_TABLE")
         of_money = await _describe(client, money_table, valve="FLOWS_TABLE")
         money_columns = {name: real for name, real in mapping.items() if real in of_money}
+        lacking = [mapping[name] for name in ("InvestmentPortfolioID", "Dt") if name not in money_columns]
+        if lacking or not any(name in money_columns for name in MONEY_COLUMNS):
+            raise _lacking(money_table, lacking or [mapping[name] for name in MONEY_COLUMNS], "FLOWS_TABLE")
         types.update({name: bare_type(of_money[real]) for name, real in money_columns.items()})
+    _check_types(types, mapping)
     remarks: list[Both] = []
     catalogue = await _catalogue(client, settings, remarks)
     negative = False
@@ -60,7 +64,7 @@ async def inspect_dataset(client: ClickHouse, settings: PortfolioValves) -> Data
         negative = await _outflow_negative(client, money_table, money_columns, remarks)
     absent = [
         name
-        for name in (*MONEY_COLUMNS, "TWR_dod", "PortfolioType", "Strategy", "Currency")
+        for name in LOGICAL_COLUMNS
         if name not in columns and name not in money_columns
     ]
     if absent:
@@ -81,6 +85,39 @@ async def inspect_dataset(client: ClickHouse, settings: PortfolioValves) -> Data
         outflow_negative=negative,
         remarks=tuple(remarks),
     )
+
+
+def _lacking(table: TableName, columns: list[str], valve: str) -> ConfigError:
+    listed = ", ".join(columns)
+    return ConfigError(
+        Both(
+            f"В таблице {table} нет столбцов: {listed}. Проверьте настройки {valve} и COLUMNS.",
+            f"Table {table} lacks columns: {listed}. Check the valves {valve} and COLUMNS.",
+        )
+    )
+
+
+def _check_types(types: dict[str, str], mapping: dict[str, str]) -> None:
+    """Refuse a column that cannot hold what it is said to hold.
+
+    Raises:
+        ConfigError: money or returns that are no numbers, a day that is no date.
+    """
+    for name, kind in types.items():
+        fits = True
+        if name in (*MONEY_COLUMNS, "TWR_dod"):
+            fits = kind.startswith(("Decimal", "Float", "Int", "UInt", "BFloat"))
+        elif name == "Dt":
+            fits = kind.startswith("Date")
+        if not fits:
+            raise ConfigError(
+                Both(
+                    f"Столбец {mapping[name]} имеет тип {kind} и не годится для {name}: "
+                    "проверьте настройку COLUMNS.",
+                    f"Column {mapping[name]} has type {kind}, which does not suit {name}: "
+                    "check the valve COLUMNS.",
+                )
+            )
 
 
 async def last_data_day(client: ClickHouse, dataset: Dataset) -> date | None:

@@ -22,6 +22,7 @@ from tools.returns import (
     USABLE,
     Row,
     absent_notices,
+    by_portfolio,
     daily_returns,
     identity,
     quality_notices,
@@ -85,6 +86,7 @@ async def per_portfolio(
             if row["observations"] or row["conflict_days"]
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 
@@ -125,15 +127,8 @@ ORDER BY id, d
     rows = reply.records()
     known = await portfolios_in(selection, [row["id"] for row in rows], context)
     told = [*said, *selection.notices]
-    for id_ in dict.fromkeys(row["id"] for row in rows):
-        told.extend(
-            quality_notices(
-                _quality_of([row for row in rows if row["id"] == id_]),
-                known.get(id_),
-                period,
-                context,
-            )
-        )
+    for id_, own in by_portfolio(rows).items():
+        told.extend(quality_notices(_quality_of(own), known.get(id_), period, context))
     told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(
@@ -152,6 +147,7 @@ ORDER BY id, d
             for row in rows
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 
@@ -228,7 +224,7 @@ GROUP BY GROUPING SETS ((id, part), (id)) ORDER BY id, whole, part
             told.extend(quality_notices(row, known.get(row["id"]), period, context))
     told.extend(absent_notices(selection, rows, period))
     return Table(
-        columns=(*PORTFOLIO_COLUMNS, PERIOD_COLUMN, TWR, *DETAILS),
+        columns=(*PORTFOLIO_COLUMNS, period_column(args.period), TWR, *DETAILS),
         rows=tuple(
             (
                 *identity(known.get(row["id"]), row["id"]),
@@ -240,6 +236,7 @@ GROUP BY GROUPING SETS ((id, part), (id)) ORDER BY id, whole, part
             if row["observations"] or row["conflict_days"]
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 
@@ -248,7 +245,14 @@ PERIOD_START = {
     "quarter": "toStartOfQuarter(d)",
     "year": "toStartOfYear(d)",
 }
-PERIOD_COLUMN = Column("Period", "string", "period", "key", Both("Период", "Period"))
+
+
+def period_column(length: str) -> Column:
+    """Return the key column of parts of one length: months and quarters never share a table."""
+    labels = {
+        "month": Both("Месяц", "Month"), "quarter": Both("Квартал", "Quarter"), "year": Both("Год", "Year")
+    }  # fmt: skip
+    return Column("Period", "string", "period", "key", labels[length])
 
 
 def period_label(start: Any, length: str) -> str:

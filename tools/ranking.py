@@ -101,6 +101,7 @@ LIMIT {{limit:UInt32}}
             for number, row in enumerate(ranked, 1)
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 

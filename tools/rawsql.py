@@ -7,13 +7,14 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
+from schemas.errors import InvalidArgs
 from schemas.language import Both
 from schemas.table import Column, ColumnType, Table
 from tools.context import ToolContext
 from tools.discovery import NoArgs
 from tools.guard import check_select
 from tools.inspection import bare_type
-from tools.registry import Operation, Tool
+from tools.registry import RAW_TOOL_NAME, Operation, Tool
 
 
 class TablesArgs(BaseModel):
@@ -67,7 +68,15 @@ async def list_databases(args: NoArgs, context: ToolContext) -> Table:  # noqa: 
 async def list_tables(args: TablesArgs, context: ToolContext) -> Table:
     """Return the tables of a database with their columns and row counts."""
     database = args.database or context.dataset.table.database
-    wanted = sorted(allowed_databases(context) & {database})
+    if database not in allowed_databases(context):
+        allowed = ", ".join(sorted(allowed_databases(context)))
+        raise InvalidArgs(
+            Both(
+                f"Базу {database[:60]} читать нельзя; можно: {allowed}.",
+                f"Database {database[:60]} may not be read; allowed: {allowed}.",
+            ),
+            for_model=f"database {database[:60]!r} is not allowed; allowed: {allowed}",
+        )
     reply = await context.run(
         "SELECT t.database, t.name, t.total_rows, "
         "arrayStringConcat(arrayMap(c -> concat(c.1, ' ', c.2), groupArray((k.name, k.type))), ', ') "
@@ -76,7 +85,7 @@ async def list_tables(args: TablesArgs, context: ToolContext) -> Table:
         "WHERE t.database IN {wanted:Array(String)} AND NOT startsWith(t.name, '.') "
         "AND (t.name LIKE {kept:String}) AND NOT (t.name LIKE {left_out:String}) "
         "GROUP BY t.database, t.name, t.total_rows ORDER BY t.name",
-        {"wanted": wanted, "kept": args.like or "%", "left_out": args.not_like or ""},
+        {"wanted": [database], "kept": args.like or "%", "left_out": args.not_like or ""},
     )
     return Table(
         columns=(
@@ -137,7 +146,7 @@ def _cell(value: Any) -> Any:
 
 
 RAW_TOOL = Tool(
-    name="clickhouse_client_base",
+    name=RAW_TOOL_NAME,
     description="ClickHouse itself, read-only; only when no other tool has the answer.",
     operations=(
         Operation(

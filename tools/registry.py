@@ -15,6 +15,8 @@ from schemas.language import Both
 from schemas.table import Table
 from tools.context import ToolContext
 
+RAW_TOOL_NAME = "clickhouse_client_base"
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -70,18 +72,19 @@ class Registry:
         """Return what the planner may use on this data set."""
         rows = []
         for tool in self.tools.values():
-            if tool.name == "clickhouse_client_base" and not raw_sql:
+            if tool.name == RAW_TOOL_NAME and not raw_sql:
                 continue
             usable = [item for item in tool.operations if dataset.has(*item.needs)]
             if usable:
                 rows.append((tool, usable))
         return rows
 
-    def schemas(self) -> list[dict[str, Any]]:
+    def schemas(self, *, raw_sql: bool = True) -> list[dict[str, Any]]:
         """Return every operation as a function-calling schema, named `tool.operation`."""
         return [
             function_schema(f"{tool}.{name}", operation.description, operation.args)
             for (tool, name), operation in self._operations.items()
+            if raw_sql or tool != RAW_TOOL_NAME
         ]
 
 

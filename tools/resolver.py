@@ -40,6 +40,7 @@ class Resolver:
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self.search = NameSearch(catalogue)
+        self._stored: dict[str, list[str]] = {}
 
     async def resolve(self, asked: str) -> Resolution:
         """Return what a name, a code, a client code or an id means.
@@ -58,6 +59,24 @@ class Resolver:
         if len(asked) > MAX_NAME_LENGTH:
             return _resolution(text, "unknown", _nearest(ranked), 0, _TOO_LONG)
         return _decide(text, ranked, near)
+
+    async def resolve_codes(self, codes: Sequence[str]) -> dict[str, Portfolio]:
+        """Return those of many codes that are the code, client code or id of just one portfolio."""
+        if not codes:
+            return {}
+        found = await self.search.exactly(codes)
+        if not found.complete:
+            return {}
+        by_code: dict[str, list[Portfolio]] = {}
+        for portfolio in found.portfolios:
+            own = (portfolio.code, portfolio.client_code, str(portfolio.id), portfolio.name)
+            for mark in {code_key(item) for item in own if item}:
+                by_code.setdefault(mark, []).append(portfolio)
+        return {
+            code: bearers[0]
+            for code in codes
+            if len(bearers := by_code.get(code_key(code), [])) == 1 and not _named_only(code, bearers[0])
+        }
 
     async def resolve_type(self, asked: str) -> str | None:
         """Return the stored portfolio type that these words are, in any number and case."""
@@ -83,7 +102,8 @@ class Resolver:
                 keyed.append(portfolio)
         left_out = found.fitting - len(found.portfolios)
         if coded:
-            return _of_codes(text, coded, named, left_out)
+            # Only case and signs may tell a code from a name: then both are meant.
+            return _of_codes(text, coded, [*named, *keyed], left_out)
         if named:
             # The text as it came goes before the text without its outer quotes.
             for item in spoken:
@@ -97,13 +117,15 @@ class Resolver:
     async def _one_of(self, column: str, asked: str) -> str | None:
         if column not in self.catalogue.dataset.columns or not key(asked[:MAX_NAME_LENGTH]):
             return None
-        source = catalogue_relation(self.catalogue.dataset)
-        reply = await self.catalogue.client.query(
-            f"SELECT DISTINCT {column} FROM {source.sql} AS p WHERE {column} != '' "
-            f"ORDER BY {column} LIMIT 1000",
-            source.parameters,
-        )
-        stored = [str(row[0]) for row in reply.rows]
+        if column not in self._stored:
+            source = catalogue_relation(self.catalogue.dataset)
+            reply = await self.catalogue.client.query(
+                f"SELECT DISTINCT {column} FROM {source.sql} AS p WHERE {column} != '' "
+                f"ORDER BY {column} LIMIT 1000",
+                source.parameters,
+            )
+            self._stored[column] = [str(row[0]) for row in reply.rows]
+        stored = self._stored[column]
         text = asked[:MAX_NAME_LENGTH]
         for same in (
             [value for value in stored if value == text],
@@ -115,6 +137,11 @@ class Resolver:
             if same:
                 return same[0] if len(same) == 1 else None
         return None
+
+
+def _named_only(code: str, portfolio: Portfolio) -> bool:
+    codes = {code_key(portfolio.code), code_key(portfolio.client_code), code_key(str(portfolio.id))}
+    return code_key(code) not in codes
 
 
 def _ranked(text: str, found: Candidates) -> list[_Ranked]:

@@ -92,6 +92,14 @@ def return_parameters(
     }
 
 
+def by_portfolio(rows: Iterable[dict[str, Any]]) -> dict[PortfolioId, list[dict[str, Any]]]:
+    """Return the rows of each portfolio, in their order."""
+    found: dict[PortfolioId, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["id"], []).append(row)
+    return found
+
+
 def identity(portfolio: Portfolio | None, id_: PortfolioId) -> tuple[Any, ...]:
     """Return id, name and code for a row of a result."""
     if portfolio is None:

@@ -123,6 +123,7 @@ GROUP BY id ORDER BY id
             if row["observations"]
         ),
         notices=tuple(told),
+        days=(period.start, period.end),
     )
 
 

@@ -19,8 +19,12 @@ from schemas.portfolio import Portfolio, PortfolioId, Resolution
 from schemas.table import Notice
 from tools.catalogue import catalogue_relation, id_type
 from tools.context import ToolContext
+from tools.spellings import key
 
 _FIRST_DATE = date(1970, 1, 1)
+_ISO_DATE = re.compile(r"^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}.*)?$")
+# A choice that is a whole type and not one portfolio.
+_TYPE_CHOICE = "type:"
 _DOTTED_DATE = re.compile(r"^(\d{1,2})\.(\d{1,2})\.(\d{4})$")
 
 
@@ -36,8 +40,25 @@ def _texts(value: object) -> object:
     if isinstance(value, str | int):
         value = [value]
     if isinstance(value, list | tuple):
-        return [str(item) for item in value if item is not None and str(item).strip()]
+        return _flattened(value)
     return value
+
+
+def _flattened(values: list[Any] | tuple[Any, ...]) -> list[str]:
+    """Return the texts of a list that may hold lists; a list of blanks is not an empty list."""
+    found: list[str] = []
+    for item in values:
+        if isinstance(item, list | tuple):
+            if any(isinstance(inner, list | tuple | dict) for inner in item):
+                raise ValueError("a list of names must not be nested")
+            found.extend(_flattened(item))
+        elif isinstance(item, dict):
+            raise ValueError("a list of names holds an object")
+        elif item is not None and str(item).strip():
+            found.append(str(item))
+    if values and not found:
+        raise ValueError("only empty values are given; leave the field out or name something")
+    return found
 
 
 def read_date(value: object) -> object:
@@ -46,6 +67,8 @@ def read_date(value: object) -> object:
         value = value[0]
     if isinstance(value, datetime):
         return value.date()
+    if isinstance(value, bool | int | float):
+        raise ValueError(f"{value!r} is not a date; write YYYY-MM-DD")
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -54,8 +77,11 @@ def read_date(value: object) -> object:
     found = _DOTTED_DATE.match(text)
     if found:
         text = f"{found.group(3)}-{int(found.group(2)):02d}-{int(found.group(1)):02d}"
+    whole = _ISO_DATE.match(text)
     try:
-        return date.fromisoformat(text[:10])
+        if whole is None:
+            raise ValueError
+        return date.fromisoformat(whole.group(1))
     except ValueError:
         raise ValueError(f"{value!r} is not a date of the calendar; write YYYY-MM-DD") from None
 
@@ -115,10 +141,25 @@ class PortfolioArgs(BaseModel):
         """Move portfolios an earlier step found to the ids: they need no resolving."""
         if not isinstance(data, dict):
             return data
-        found = [item for value in data.values() if isinstance(value, SelectedIds) for item in value]
+        found: list[Any] = []
+        rest: dict[str, Any] = {}
+        for field, value in data.items():
+            if isinstance(value, SelectedIds):
+                found.extend(value)
+            elif isinstance(value, list) and any(isinstance(item, SelectedIds) for item in value):
+                for item in value:
+                    if isinstance(item, SelectedIds):
+                        found.extend(item)
+                others = [item for item in value if not isinstance(item, SelectedIds)]
+                if others:
+                    rest[field] = others
+            else:
+                rest[field] = value
         if not found:
             return data
-        rest = {key: value for key, value in data.items() if not isinstance(value, SelectedIds)}
+        for name in ("portfolio_ids", "portfolio_id", "ids", "InvestmentPortfolioID"):
+            given = rest.pop(name, [])
+            found.extend(given if isinstance(given, list | tuple) else [given])
         return {**rest, "portfolio_ids": found}
 
 
@@ -190,11 +231,44 @@ def period_of(args: PeriodArgs, context: ToolContext) -> tuple[Period, tuple[Not
             start, end = end, start
         else:
             raise ClarificationNeeded(_reversed(start, end))
+    if end < _FIRST_DATE:
+        raise NoData(
+            Both(
+                f"За {start:%d.%m.%Y}–{end:%d.%m.%Y} данных быть не может: даты раньше 1970 года.",
+                f"There can be no data for {start}…{end}: the dates are before 1970.",
+            )
+        )
     notices = (*notices, *_beyond(start, end, context))
     # ClickHouse dates are 1970 to 2149 and wrap around silently beyond; no row lies after the
     # last day with data, so nothing is lost by ending there.
     last = context.last_day or end
     return Period(max(start, _FIRST_DATE), min(end, last) if start <= last else end), notices
+
+
+def day_of(args: PeriodArgs, context: ToolContext) -> tuple[Period, tuple[Notice, ...]]:
+    """Return the day of a figure that stands on one day, as a period that ends there.
+
+    The day is the end of the interval; without one, the last day with data.
+
+    Raises:
+        ClarificationNeeded: the interval is reversed.
+        NoData: the table is empty, or the day is before the first possible one.
+    """
+    if args.start_date is not None and args.end_date is not None and args.start_date > args.end_date:
+        return period_of(args, context)
+    last = context.last_day
+    if last is None:
+        raise NoData(Both("В таблице нет ни одной строки.", "The table has no rows at all."))
+    asked = args.end_date
+    if asked is None and args.start_date is None:
+        asked = default_period(context.settings.DEFAULT_PERIOD, context.today, last).end
+    day = min(asked, last) if asked is not None else last
+    if day < _FIRST_DATE:
+        return period_of(args, context)
+    notices: tuple[Notice, ...] = ()
+    if asked is not None and asked > last:
+        notices = (_data_until(last),)
+    return Period(day.replace(month=1, day=1), day), notices
 
 
 def _filled(start: date, end: date) -> Notice:
@@ -243,14 +317,16 @@ def _beyond(start: date, end: date, context: ToolContext) -> tuple[Notice, ...]:
             )
         )
     if end > last:
-        return (
-            Notice(
-                "data_until",
-                Both(f"Данные есть по {last:%d.%m.%Y}.", f"Data is available up to {last}."),
-                "info",
-            ),
-        )
+        return (_data_until(last),)
     return ()
+
+
+def _data_until(last: date) -> Notice:
+    return Notice(
+        "data_until",
+        Both(f"Данные есть по {last:%d.%m.%Y}.", f"Data is available up to {last}."),
+        "info",
+    )
 
 
 async def select_portfolios(
@@ -267,10 +343,25 @@ async def select_portfolios(
     types: list[str] = []
     ids = _known_ids(args.portfolio_ids, context)
     named = [*args.portfolio_codes, *args.portfolio_client_codes, *args.portfolio_names]
-    for portfolio in (await context.catalogue.by_ids(ids)).values():
-        chosen[portfolio.id] = portfolio
+    there = await context.catalogue.by_ids(ids)
+    strangers = [item for item in ids if item not in there]
+    if strangers:
+        raise InvalidArgs(
+            Both(
+                f"Нет портфелей с такими ID: {_some(strangers)}.",
+                f"There are no portfolios with these ids: {_some(strangers)}.",
+            ),
+            for_model=f"portfolio_ids: unknown {_some(strangers)}; name portfolios or codes",
+        )
+    chosen.update(there)
+    by_code = await context.resolver.resolve_codes(
+        [code for code in (*args.portfolio_codes, *args.portfolio_client_codes) if not context.choices.get(code)]
+    )
     for name in named:
-        kind = await _as_type(name, context)
+        if name in by_code:
+            chosen[by_code[name].id] = by_code[name]
+            continue
+        kind = await _as_type(name, context) if name in args.portfolio_names else None
         if kind is not None:
             types.append(kind)
             continue
@@ -283,8 +374,6 @@ async def select_portfolios(
     if types or strategies:
         return await _group_selection(types, strategies, chosen, notices, context)
     if not chosen:
-        if args.portfolio_ids or named:
-            raise NoData(Both("Ни один портфель не найден.", "No portfolio was found."))
         if whole_allowed:
             return Selection("1", {}, (), tuple(notices), whole=True)
         raise InvalidArgs(
@@ -346,9 +435,48 @@ def _known_ids(values: Iterable[object], context: ToolContext) -> list[Portfolio
 async def _as_type(name: str, context: ToolContext) -> str | None:
     if not context.dataset.has("PortfolioType") or len(name) > 60:
         return None
-    if context.choices.get(name):
+    choice = context.choices.get(name)
+    if choice:
+        return choice.removeprefix(_TYPE_CHOICE) if choice.startswith(_TYPE_CHOICE) else None
+    kind = await context.resolver.resolve_type(name)
+    if kind is None:
         return None
-    return await context.resolver.resolve_type(name)
+    found = await context.resolver.resolve(name)
+    if found.outcome == "unknown" or found.outcome == "close":
+        return kind
+    namesakes = [found.portfolio] if found.portfolio else list(found.candidates)
+    if found.outcome == "ambiguous" and not any(_bears(item, name) for item in namesakes):
+        return kind
+    raise ClarificationNeeded(_type_or_portfolio(name, kind, namesakes))
+
+
+def _bears(portfolio: Portfolio, name: str) -> bool:
+    same_key = key(name)
+    return same_key in (key(portfolio.name), key(portfolio.code), key(portfolio.client_code))
+
+
+def _type_or_portfolio(name: str, kind: str, namesakes: list[Portfolio]) -> Clarification:
+    options = (
+        Option(
+            label=Both(f"все портфели типа {kind}", f"all portfolios of type {kind}"),
+            value=_TYPE_CHOICE + kind,
+        ),
+        *(_option(item) for item in namesakes[: MAX_OPTIONS - 1]),
+    )
+    return Clarification(
+        question=Both(
+            f"«{name}» — это и тип портфелей, и портфель. Что взять?",
+            f"“{name}” is a type of portfolios and a portfolio too. Which is meant?",
+        ),
+        subject="portfolio",
+        about=name,
+        options=options,
+        total=len(namesakes) + 1,
+    )
+
+
+def _some(ids: list[PortfolioId]) -> str:
+    return ", ".join(str(item)[:40] for item in ids[:5])
 
 
 async def _type_named(text: str, context: ToolContext) -> str:
@@ -372,6 +500,14 @@ async def _which(column: str, text: str, context: ToolContext) -> Clarification:
         source.parameters,
     )
     values = [str(row[0]) for row in reply.rows]
+    if not values:
+        raise InvalidArgs(
+            Both(
+                f"В данных нет ни одного значения в столбце {column}.",
+                f"The data has no value in column {column}.",
+            ),
+            for_model=f"there are no values of {column}; name portfolios instead",
+        )
     what = ("тип портфелей", "portfolio type") if column == "PortfolioType" else ("стратегия", "strategy")
     return Clarification(
         question=Both(
@@ -419,16 +555,18 @@ def _understood(resolution: Resolution) -> tuple[Notice, ...]:
     )
 
 
+def _option(item: Portfolio) -> Option:
+    about = (item.code, item.type, item.strategy, item.currency)
+    return Option(
+        label=same(item.name or str(item.id)),
+        value=str(item.id),
+        detail=same(", ".join(part for part in about if part)),
+    )
+
+
 def portfolio_question(resolution: Resolution) -> Clarification:
     """Return the question that lets the person choose among candidates."""
-    options = tuple(
-        Option(
-            label=same(item.name),
-            value=str(item.id),
-            detail=same(", ".join(part for part in (item.code, item.type, item.strategy, item.currency) if part)),
-        )
-        for item in resolution.candidates[:MAX_OPTIONS]
-    )
+    options = tuple(_option(item) for item in resolution.candidates[:MAX_OPTIONS])
     asked = resolution.asked[:80]
     rest = resolution.total - len(options)
     if resolution.outcome == "ambiguous":

@@ -51,13 +51,14 @@ def test_a_coarser_result_is_a_table_of_its_own() -> None:
 
 
 def test_the_same_measure_of_two_periods_says_which() -> None:
-    def twr(value: float) -> Table:
-        return Table((ID, Column("TWR", "number", "fraction")), ((1, value),))
+    def twr(value: float, year: int) -> Table:
+        days = (date(year, 1, 1), date(year, 12, 31))
+        return Table((ID, Column("TWR", "number", "fraction")), ((1, value),), days=days)
 
     (table,) = join_results(
         [
-            result("a", twr(0.1), start_date="2023-01-01", end_date="2023-12-31"),
-            result("b", twr(0.2), start_date="2024-01-01", end_date="2024-12-31"),
+            result("a", twr(0.1, 2023)),
+            result("b", twr(0.2, 2024)),
         ]
     )
 
