@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.cashflow import CASHFLOW_TOOL
-from tools.composite import COMPOSITE_OPERATIONS
 from tools.discovery import DISCOVERY_TOOL
+from tools.group_profit import GROUP_OPERATIONS
+from tools.money_profit import MONEY_PROFIT_OPERATIONS
 from tools.profit import PROFIT_TOOL
 from tools.ranking import RANKING_OPERATIONS
 from tools.rawsql import RAW_TOOL
@@ -22,7 +23,8 @@ def build_registry() -> Registry:
             *PROFIT_TOOL.operations,
             *RISK_OPERATIONS,
             *RANKING_OPERATIONS,
-            *COMPOSITE_OPERATIONS,
+            *GROUP_OPERATIONS,
+            *MONEY_PROFIT_OPERATIONS,
         ),
     )
     return Registry((profit, CASHFLOW_TOOL, DISCOVERY_TOOL, RAW_TOOL))

@@ -11,11 +11,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from schemas.errors import NoData
 from schemas.language import Both
 from schemas.table import TOTAL, Column, Notice, Table
+from tools.catalogue import catalogue_relation
 from tools.context import ToolContext
 from tools.flows import (
     FLOW_QUALITY,
     IN_PERIOD,
     UP_TO_END,
+    currencies_notice,
     daily_money,
     money_column,
     money_notices,
@@ -29,6 +31,7 @@ from tools.returns import (
     Row,
     absent_notices,
     by_portfolio,
+    called,
     identity,
     life_notices,
 )
@@ -94,7 +97,7 @@ async def _by_date(args: FlowArgs, context: ToolContext, name: str) -> Table:
     selection = await select_portfolios(args, context)
     source = daily_money(context.dataset, selection, name, IN_PERIOD)
     reply = await context.run(
-        f"SELECT id, d, amount, doubled, conflict FROM {source} ORDER BY id, d",
+        f"SELECT id, d, currency AS day_currency, half, amount, doubled, conflict FROM {source} ORDER BY id, d",
         money_parameters(context.dataset, selection, period),
     )
     rows = reply.records()
@@ -107,7 +110,7 @@ async def _by_date(args: FlowArgs, context: ToolContext, name: str) -> Table:
     return Table(
         columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, _DT, money_column(name)),
         rows=tuple(
-            (*_who(known, row["id"]), row["d"], row["amount"]) for row in rows
+            (*_who(known, row), row["d"], row["amount"]) for row in rows
         ),
         notices=tuple(told),
         days=(period.start, period.end),
@@ -121,6 +124,7 @@ def _quality(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "conflict_days": len(conflicts),
         "conflict_day": conflicts[0]["d"] if conflicts else None,
         "doubled_days": sum(1 for row in rows if row["doubled"] and not row["conflict"]),
+        "half_days": sum(1 for row in rows if row["half"] and not row["conflict"]),
         "missing": sum(1 for row in rows if row["amount"] is None and not row["conflict"]),
     }
 
@@ -133,13 +137,15 @@ async def _sums(args: FlowArgs, context: ToolContext, name: str) -> Table:
     amount = "if(conflict_days > 0 OR observations = 0, NULL, sum(amount)) AS money"
     if args.period:
         statement = (
-            f"SELECT id, {PERIOD_START[args.period]} AS part, grouping(part) AS whole, "
+            f"SELECT id, currency AS day_currency, {PERIOD_START[args.period]} AS part, grouping(part) AS whole, "
             f"{FLOW_QUALITY}, {amount} FROM {source} "
-            "GROUP BY GROUPING SETS ((id, part), (id)) ORDER BY id, whole, part"
+            "GROUP BY GROUPING SETS ((id, currency, part), (id, currency)) "
+            "ORDER BY id, currency, whole, part"
         )
     else:
         statement = (
-            f"SELECT id, 1 AS whole, {FLOW_QUALITY}, {amount} FROM {source} GROUP BY id ORDER BY id"
+            f"SELECT id, currency AS day_currency, 1 AS whole, {FLOW_QUALITY}, {amount} FROM {source} "
+            "GROUP BY id, currency ORDER BY id, currency"
         )
     reply = await context.run(statement, money_parameters(context.dataset, selection, period))
     rows = reply.records()
@@ -148,6 +154,7 @@ async def _sums(args: FlowArgs, context: ToolContext, name: str) -> Table:
     for row in rows:
         if row["whole"]:
             told.extend(money_notices(row, known.get(row["id"]), name))
+    told.extend(_changed_currencies(rows, known))
     told.extend(life_notices(_met(known, rows), period, context))
     told.extend(absent_notices(selection, rows, period))
     between = (period_column(args.period),) if args.period else ()
@@ -160,7 +167,7 @@ async def _sums(args: FlowArgs, context: ToolContext, name: str) -> Table:
     return Table(
         columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, *between, money_column(name), _DAYS),
         rows=tuple(
-            (*_who(known, row["id"]), *cells(row), row["money"], row["observations"])
+            (*_who(known, row), *cells(row), row["money"], row["observations"])
             for row in rows
         ),
         notices=tuple(told),
@@ -173,8 +180,8 @@ async def _nav_on_day(args: FlowArgs, context: ToolContext) -> Table:
     selection = await select_portfolios(args, context)
     source = daily_money(context.dataset, selection, "NAV", UP_TO_END)
     reply = await context.run(
-        f"SELECT id, {FLOW_QUALITY}, argMax(tuple(amount, conflict), d).1 AS money, "
-        "argMax(tuple(amount, conflict), d).2 AS unclear, max(d) AS nav_day "
+        f"SELECT id, {FLOW_QUALITY}, argMax(tuple(amount, conflict, currency), d) AS latest, "
+        "tupleElement(latest, 1) AS money, tupleElement(latest, 2) AS unclear, tupleElement(latest, 3) AS day_currency, max(d) AS nav_day "
         f"FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id ORDER BY id",
         money_parameters(context.dataset, selection, period),
     )
@@ -189,7 +196,7 @@ async def _nav_on_day(args: FlowArgs, context: ToolContext) -> Table:
     told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, money_column("NAV"), _NAV_DAY),
-        rows=tuple((*_who(known, row["id"]), row["money"], row["nav_day"]) for row in rows),
+        rows=tuple((*_who(known, row), row["money"], row["nav_day"]) for row in rows),
         notices=tuple(told),
         days=(period.end, period.end),
     )
@@ -213,7 +220,8 @@ async def _nav_by_period(args: FlowArgs, context: ToolContext) -> Table:
     length = args.period or "month"
     reply = await context.run(
         f"SELECT id, {PERIOD_START[length]} AS part, {FLOW_QUALITY}, "
-        "argMax(tuple(amount), d).1 AS money, max(d) AS nav_day "
+        "argMax(tuple(amount, currency), d) AS latest, tupleElement(latest, 1) AS money, tupleElement(latest, 2) AS day_currency, "
+        "max(d) AS nav_day "
         f"FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id, part ORDER BY id, part",
         money_parameters(context.dataset, selection, period),
     )
@@ -227,7 +235,7 @@ async def _nav_by_period(args: FlowArgs, context: ToolContext) -> Table:
     return Table(
         columns=(*PORTFOLIO_COLUMNS, CURRENCY_COLUMN, period_column(length), money_column("NAV"), _NAV_DAY),
         rows=tuple(
-            (*_who(known, row["id"]), period_label(row["part"], length), row["money"], row["nav_day"])
+            (*_who(known, row), period_label(row["part"], length), row["money"], row["nav_day"])
             for row in rows
         ),
         notices=tuple(told),
@@ -243,38 +251,59 @@ async def get_nav_by_type(args: PeriodArgs, context: ToolContext) -> Table:
     period, said = day_of(args, context)
     selection = await select_portfolios(args, context, whole_allowed=True)
     source = daily_money(context.dataset, selection, "NAV", f"{UP_TO_END} AND f.{{c_dt:Identifier}} >= {{end:Date}} - {STALE_DAYS}")
+    catalogue = catalogue_relation(context.dataset)
+    # The sum keeps the column's type: Decimals add exactly. A portfolio whose last row contradicts
+    # itself has no NAV and is told.
     reply = await context.run(
-        "SELECT id, argMax(tuple(amount), d).1 AS money, max(d) AS nav_day, countIf(conflict) AS conflicts "
-        f"FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id ORDER BY id",
-        money_parameters(context.dataset, selection, period),
+        f"""
+SELECT kind, currency, sum(money) AS nav, countIf(NOT unclear) AS portfolios,
+       groupArrayIf(10)(id, unclear) AS unclear_ids, countIf(unclear) AS unclear_portfolios,
+       countIf(nav_day < {{end:Date}} AND NOT unclear) AS earlier, min(nav_day) AS earliest
+FROM (
+    SELECT id, argMax(tuple(amount, conflict, currency), d) AS latest, tupleElement(latest, 1) AS money,
+           tupleElement(latest, 2) AS unclear, tupleElement(latest, 3) AS row_currency, max(d) AS nav_day
+    FROM {source} WHERE isNotNull(amount) OR conflict GROUP BY id
+) AS n
+INNER JOIN (
+    SELECT InvestmentPortfolioID, PortfolioType AS kind, Currency AS stored FROM {catalogue.sql}
+) AS c ON c.InvestmentPortfolioID = n.id
+GROUP BY kind, if(row_currency = '', stored, row_currency) AS currency ORDER BY kind, currency
+""",
+        {**catalogue.parameters, **money_parameters(context.dataset, selection, period)},
     )
-    if not reply.rows:
+    rows = reply.records()
+    if not rows:
         raise NoData(
             Both(
                 f"На {period.end:%d.%m.%Y} нет ни одной СЧА.",
                 f"There is no NAV on {period.end}.",
             )
         )
-    known = await portfolios_in(selection, [row[0] for row in reply.rows], context)
     told = [*said, *selection.notices]
-    groups: dict[tuple[str, str], list[Any]] = {}
-    unclear = []
-    for id_, money, _day, _conflicts in reply.rows:
-        item = known.get(id_)
-        key = (item.type, item.currency) if item else ("", "")
-        group = groups.setdefault(key, [None, 0])
-        if money is None:
-            unclear.append(item.code if item else str(id_))
-            continue
-        group[0] = money if group[0] is None else group[0] + money
-        group[1] += 1
-    if unclear:
+    unclear_ids = [id_ for row in rows for id_ in row["unclear_ids"]]
+    if unclear_ids:
+        known = await portfolios_in(selection, unclear_ids, context)
+        listed = ", ".join(called(known.get(id_), id_) for id_ in unclear_ids[:10])
         told.append(
             Notice(
                 "conflicting_rows",
                 Both(
-                    f"Без однозначной СЧА и не вошли в сумму: {', '.join(unclear[:10])}.",
-                    f"Without an unambiguous NAV and not in the sum: {', '.join(unclear[:10])}.",
+                    f"Без однозначной СЧА и не вошли в сумму: {listed}.",
+                    f"Without an unambiguous NAV and not in the sum: {listed}.",
+                ),
+            )
+        )
+    earlier = sum(row["earlier"] for row in rows)
+    if earlier:
+        earliest = min(row["earliest"] for row in rows)
+        told.append(
+            Notice(
+                "nav_on_earlier_day",
+                Both(
+                    f"За {period.end:%d.%m.%Y} нет строки у портфелей: {earlier}; взята их последняя "
+                    f"СЧА, самая ранняя — за {earliest:%d.%m.%Y}.",
+                    f"{earlier} portfolio(s) have no row on {period.end}; their last NAV is taken, the "
+                    f"earliest of {earliest}.",
                 ),
             )
         )
@@ -285,7 +314,7 @@ async def get_nav_by_type(args: PeriodArgs, context: ToolContext) -> Table:
             money_column("NAV"),
             Column("Portfolios", "integer", "count", "detail", Both("Портфелей", "Portfolios")),
         ),
-        rows=tuple((kind, currency, *group) for (kind, currency), group in sorted(groups.items())),
+        rows=tuple((row["kind"], row["currency"], row["nav"], row["portfolios"]) for row in rows),
         notices=tuple(told),
         days=(period.end, period.end),
     )
@@ -296,9 +325,18 @@ def _met(known: Mapping[Any, Any], rows: list[dict[str, Any]]) -> list[Any]:
     return [known[id_] for id_ in dict.fromkeys(row["id"] for row in rows) if id_ in known]
 
 
-def _who(known: Mapping[Any, Any], id_: Any) -> tuple[Any, ...]:
-    portfolio = known.get(id_)
-    return (*identity(portfolio, id_), portfolio.currency if portfolio else "")
+def _who(known: Mapping[Any, Any], row: Row) -> tuple[Any, ...]:
+    portfolio = known.get(row["id"])
+    currency = row["day_currency"] or (portfolio.currency if portfolio else "")
+    return (*identity(portfolio, row["id"]), currency)
+
+
+def _changed_currencies(rows: list[dict[str, Any]], known: Mapping[Any, Any]) -> list[Notice]:
+    return [
+        currencies_notice(known.get(id_), id_, currencies)
+        for id_, own in by_portfolio(rows).items()
+        if len(currencies := {row["day_currency"] for row in own}) > 1
+    ]
 
 
 CASHFLOW_TOOL = Tool(

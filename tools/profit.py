@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
+from itertools import pairwise
 from typing import Any, Literal
 
 from pydantic import Field
 
 from schemas.language import Both
-from schemas.periods import Period
+from schemas.portfolio import Portfolio
 from schemas.table import TOTAL, Column, Notice, Table
 from tools.context import ToolContext
 from tools.registry import Operation, Tool
 from tools.returns import (
     FIRST_DAY,
+    GAPS,
     LAST_DAY,
     OBSERVATIONS,
     PORTFOLIO_COLUMNS,
@@ -56,14 +59,14 @@ async def per_portfolio(
     *,
     figures: str,
     columns: tuple[Column, ...],
-    cells: Callable[[Row, Period], tuple[Any, ...]],
-    notices: Callable[[Row, str], list[Notice]] = lambda _row, _name: [],
+    cells: Callable[[Row, Portfolio | None], tuple[Any, ...]],
+    notices: Callable[[Row, Portfolio | None], list[Notice]] = lambda _row, _portfolio: [],
 ) -> Table:
     """Run one aggregate over daily returns per portfolio; `figures` may use QUALITY and TWR."""
     period, said = period_of(args, context)
     selection = await select_portfolios(args, context)
     statement = (
-        f"SELECT id, {QUALITY}, {TOTAL_RETURN}, {figures} "
+        f"SELECT id, {QUALITY}, {GAPS}, {TOTAL_RETURN}, {figures} "
         f"FROM {daily_returns(selection)} GROUP BY id ORDER BY id"
     )
     reply = await context.run(
@@ -75,15 +78,14 @@ async def per_portfolio(
     for row in rows:
         portfolio = known.get(row["id"])
         told.extend(quality_notices(row, portfolio, period, context))
-        told.extend(notices(row, portfolio.name if portfolio else str(row["id"])))
+        told.extend(notices(row, portfolio))
     told.extend(absent_notices(selection, rows, period))
     rows.sort(key=lambda row: _by_code(known.get(row["id"]), row["id"]))
     return Table(
         columns=(*PORTFOLIO_COLUMNS, *columns, *DETAILS),
         rows=tuple(
-            (*identity(known.get(row["id"]), row["id"]), *cells(row, period), *figure_details(row))
+            (*identity(known.get(row["id"]), row["id"]), *cells(row, known.get(row["id"])), *figure_details(row))
             for row in rows
-            if row["observations"] or row["conflict_days"]
         ),
         notices=tuple(told),
         days=(period.start, period.end),
@@ -106,7 +108,7 @@ async def get_profit_of_portfolio(args: ProfitArgs, context: ToolContext) -> Tab
     if args.by_date:
         return await _daily_profit(args, context)
     return await per_portfolio(
-        args, context, figures="1", columns=(TWR,), cells=lambda row, _period: (row["TWR"],)
+        args, context, figures="1", columns=(TWR,), cells=lambda row, _portfolio: (row["TWR"],)
     )
 
 
@@ -166,7 +168,17 @@ def _quality_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "conflict_high": conflicts[0]["high"] if conflicts else None,
         "doubled_days": sum(1 for row in rows if row["doubled"] and not row["conflict"]),
         "missing": sum(1 for row in rows if row["daily"] is None and not row["conflict"]),
+        **_gap_of([row["d"] for row in rows if row["daily"] is not None]),
     }
+
+
+def _gap_of(days: list[date]) -> dict[str, int]:
+    """Return what GAPS gives, from days in order."""
+    pauses = [(later - earlier).days for earlier, later in pairwise(days)]
+    if not pauses:
+        return {"gap": 0, "gap_start": 0}
+    longest = max(pauses)
+    return {"gap": longest, "gap_start": (days[pauses.index(longest)] - date(1970, 1, 1)).days}
 
 
 async def get_mean_profit(args: PeriodArgs, context: ToolContext) -> Table:
@@ -182,7 +194,7 @@ async def get_mean_profit(args: PeriodArgs, context: ToolContext) -> Table:
         context,
         figures=f"if({USABLE}, avg(x), NULL) AS mean",
         columns=(column,),
-        cells=lambda row, _period: (row["mean"],),
+        cells=lambda row, _portfolio: (row["mean"],),
     )
 
 
@@ -202,7 +214,7 @@ async def get_geometric_mean_profit(args: PeriodArgs, context: ToolContext) -> T
             "* exp(logs / observations / 2)), NULL) AS mean"
         ),
         columns=(column,),
-        cells=lambda row, _period: (row["mean"],),
+        cells=lambda row, _portfolio: (row["mean"],),
     )
 
 
@@ -211,7 +223,7 @@ async def get_profit_by_period(args: PeriodProfitArgs, context: ToolContext) -> 
     period, said = period_of(args, context)
     selection = await select_portfolios(args, context)
     statement = f"""
-SELECT id, {PERIOD_START[args.period]} AS part, grouping(part) AS whole, {QUALITY}, {TOTAL_RETURN}
+SELECT id, {PERIOD_START[args.period]} AS part, grouping(part) AS whole, {QUALITY}, {GAPS}, {TOTAL_RETURN}
 FROM {daily_returns(selection)}
 GROUP BY GROUPING SETS ((id, part), (id)) ORDER BY id, whole, part
 """
@@ -233,7 +245,6 @@ GROUP BY GROUPING SETS ((id, part), (id)) ORDER BY id, whole, part
                 *figure_details(row),
             )
             for row in rows
-            if row["observations"] or row["conflict_days"]
         ),
         notices=tuple(told),
         days=(period.start, period.end),

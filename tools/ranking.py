@@ -8,11 +8,13 @@ from typing import Literal
 from pydantic import AliasChoices, Field
 
 from schemas.language import Both
+from schemas.portfolio import Portfolio
 from schemas.table import Column, Notice, Table
 from tools.context import ToolContext
 from tools.profit import DETAILS, TWR, figure_details
 from tools.registry import Operation
 from tools.returns import (
+    CURRENCY_COLUMN,
     PORTFOLIO_COLUMNS,
     QUALITY,
     TOTAL_RETURN,
@@ -95,14 +97,18 @@ LIMIT {{limit:UInt32}}
         )
     place = Column("Rank", "integer", "count", "detail", Both("Место", "Rank"))
     return Table(
-        columns=(place, *PORTFOLIO_COLUMNS, TWR, *DETAILS),
+        columns=(place, *PORTFOLIO_COLUMNS, CURRENCY_COLUMN, TWR, *DETAILS),
         rows=tuple(
-            (number, *identity(known.get(row["id"]), row["id"]), row["TWR"], *figure_details(row))
+            (number, *identity(known.get(row["id"]), row["id"]), _currency_of(known.get(row["id"])), row["TWR"], *figure_details(row))
             for number, row in enumerate(ranked, 1)
         ),
         notices=tuple(told),
         days=(period.start, period.end),
     )
+
+
+def _currency_of(portfolio: Portfolio | None) -> str:
+    return portfolio.currency if portfolio else ""
 
 
 RANKING_OPERATIONS = (

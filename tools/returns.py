@@ -52,6 +52,14 @@ QUALITY = """
     countIf(bad) AS bad_days, minIf(d, bad) AS bad_day, argMinIf(low, d, bad) AS bad_value,
     minIf(d, isNotNull(x)) AS first_day, maxIf(d, isNotNull(x)) AS last_day
 """
+# A pause longer than the longest holidays is told. Days are numbers of days since 1970-01-01.
+LONGEST_PAUSE_DAYS = 11
+_EPOCH = date(1970, 1, 1).toordinal()
+GAPS = """
+    arraySort(groupArrayIf(toInt32(d), isNotNull(x))) AS day_numbers,
+    arrayDifference(day_numbers) AS pauses, arrayMax(pauses) AS gap,
+    day_numbers[indexOf(pauses, gap) - 1] AS gap_start
+"""
 USABLE = "(observations > 0 AND bad_days = 0 AND conflict_days = 0)"
 TOTAL_RETURN = f"""
     sumKahanIf(log1p(x), x > -1) AS logs,
@@ -151,10 +159,10 @@ def quality_notices(
             Notice(
                 "duplicate_rows",
                 Both(
-                    f"{name}: одинаковые строки повторяются, дней: {row['doubled_days']}; "
-                    "каждый день учтён один раз.",
-                    f"{name}: identical rows are repeated on {row['doubled_days']} day(s); "
-                    "each day counts once.",
+                    f"{name}: одна и та же доходность записана повторно, дней: "
+                    f"{row['doubled_days']}; каждый день учтён один раз.",
+                    f"{name}: the same return is stored more than once on {row['doubled_days']} "
+                    "day(s); each day counts once.",
                 ),
             )
         )
@@ -165,6 +173,18 @@ def quality_notices(
                 Both(
                     f"{name}: без доходности {row['missing']} дн., они не учтены.",
                     f"{name}: {row['missing']} day(s) have no return and are left out.",
+                ),
+            )
+        )
+    if row.get("gap") and row["gap"] > LONGEST_PAUSE_DAYS:
+        first = date.fromordinal(_EPOCH + row["gap_start"] + 1)
+        last = date.fromordinal(_EPOCH + row["gap_start"] + row["gap"] - 1)
+        notices.append(
+            Notice(
+                "gap",
+                Both(
+                    f"{name}: нет ни одного дня с доходностью с {first:%d.%m.%Y} по {last:%d.%m.%Y}.",
+                    f"{name}: no day with a return from {first} to {last}.",
                 ),
             )
         )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from schemas.language import Both
+from schemas.periods import Period
+from schemas.portfolio import Portfolio
 from schemas.table import Column, Notice, Table
 from tools.context import ToolContext
 from tools.profit import DETAILS, TWR, figure_details, per_portfolio
 from tools.registry import Operation
 from tools.returns import (
+    GAPS,
     PORTFOLIO_COLUMNS,
     QUALITY,
     USABLE,
     Row,
     absent_notices,
+    called,
     daily_returns,
     identity,
     quality_notices,
@@ -24,50 +30,57 @@ YEAR_DAYS = 365
 
 
 async def get_annualised_profit(args: PeriodArgs, context: ToolContext) -> Table:
-    """Return (1 + total)^(365/days) - 1; below 365 days only the period's return (GIPS 2.A.12)."""
+    """Return (1 + total)^(365/days) - 1; below 365 days only the period's return (GIPS 2.A.12).
+
+    Days are calendar days from the close before the first day to the last day; a portfolio that
+    began later or ended earlier has as many days as its own rows span.
+    """
+    period, _said = period_of(args, context)
     columns = (
         TWR,
         Column("AnnualisedTWR", "number", "fraction", label=Both("Годовая доходность", "Annualised return")),
         Column("Days", "integer", "days", "detail", Both("Календарных дней", "Calendar days")),
     )
 
-    def notices(row: Row, name: str) -> list[Notice]:
-        days = row["days"]
-        if row["TWR"] is None or days >= YEAR_DAYS:
+    def notices(row: Row, portfolio: Portfolio | None) -> list[Notice]:
+        days = _days_spanned(row, portfolio, period)
+        if row["TWR"] is None or days is None or days >= YEAR_DAYS:
             return []
+        name = called(portfolio, row["id"])
         return [
             Notice(
                 "not_annualised",
                 Both(
-                    f"{name}: период {days} дн., меньше года. Такая доходность в годовые не "
+                    f"{name}: данных {days} дн., меньше года. Такая доходность в годовые не "
                     "переводится (GIPS 2.A.12), дана доходность за период.",
-                    f"{name}: {days} days are less than a year. Such a return is not annualised "
-                    "(GIPS 2.A.12); the period's return is given.",
+                    f"{name}: {days} days of data are less than a year. Such a return is not "
+                    "annualised (GIPS 2.A.12); the period's return is given.",
                 ),
             )
         ]
 
+    def cells(row: Row, portfolio: Portfolio | None) -> tuple[Any, ...]:
+        days = _days_spanned(row, portfolio, period)
+        annualised = None
+        if row["TWR"] is not None and days is not None and days >= YEAR_DAYS:
+            annualised = (1 + row["TWR"]) ** (YEAR_DAYS / days) - 1
+        return (row["TWR"], annualised, days)
+
     return await per_portfolio(
-        args,
-        context,
-        figures=_ANNUALISED,
-        columns=columns,
-        cells=lambda row, _period: (
-            row["TWR"],
-            row["annualised"],
-            row["days"] if row["observations"] else None,
-        ),
-        notices=notices,
+        args, context, figures="1", columns=columns, cells=cells, notices=notices
     )
 
 
-# Calendar days from the close before the first day to the last one. A week of holidays at either
-# end is not a late start or an early end.
-_ANNUALISED = f"""
-    dateDiff('day', if(first_day <= {{start:Date}} + 10, {{start:Date}}, first_day),
-                    if(last_day >= {{end:Date}} - 10, {{end:Date}}, last_day)) + 1 AS days,
-    if(days >= {YEAR_DAYS}, pow(1 + TWR, {YEAR_DAYS} / days) - 1, NULL) AS annualised
-"""
+def _days_spanned(row: Row, portfolio: Portfolio | None, period: Period) -> int | None:
+    """Return the calendar days behind a return; holidays at either end do not shorten them."""
+    if not row["observations"]:
+        return None
+    first, last = row["first_day"], row["last_day"]
+    if portfolio and portfolio.first_day and portfolio.first_day < period.start:
+        first = period.start
+    if portfolio and portfolio.last_day and portfolio.last_day >= period.end:
+        last = period.end
+    return int((last - first).days) + 1
 
 
 async def get_risk(args: PeriodArgs, context: ToolContext) -> Table:
@@ -79,7 +92,7 @@ async def get_risk(args: PeriodArgs, context: ToolContext) -> Table:
     period, said = period_of(args, context)
     selection = await select_portfolios(args, context)
     statement = f"""
-SELECT id, {QUALITY}, countIf(toDayOfWeek(d) > 5) AS weekend_days,
+SELECT id, {QUALITY}, {GAPS}, countIf(toDayOfWeek(d) > 5) AS weekend_days,
        if(weekend_days * 20 > observations, 365, 252) AS days_a_year,
        if({USABLE} AND observations > 1, stddevSampStable(x) * sqrt(days_a_year), NULL)
            AS volatility,
@@ -104,6 +117,8 @@ GROUP BY id ORDER BY id
     told = [*said, *selection.notices]
     for row in rows:
         told.extend(quality_notices(row, known.get(row["id"]), period, context))
+        if row["observations"] == 1 and row["volatility"] is None:
+            told.append(_one_day(called(known.get(row["id"]), row["id"])))
     told.extend(absent_notices(selection, rows, period))
     return Table(
         columns=(
@@ -120,10 +135,19 @@ GROUP BY id ORDER BY id
                 *figure_details(row),
             )
             for row in rows
-            if row["observations"]
         ),
         notices=tuple(told),
         days=(period.start, period.end),
+    )
+
+
+def _one_day(who: str) -> Notice:
+    return Notice(
+        "too_few_days",
+        Both(
+            f"{who}: волатильность по одному дню не посчитать.",
+            f"{who}: one day has no volatility.",
+        ),
     )
 
 

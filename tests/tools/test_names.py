@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tools.spellings import (key, signs, sound, spelling, spoken_as, to_english_layout, to_russian_layout)
-from tools.words import (Fit, edits, fit, same_words, stem, words_of)
+from tools.spellings import (
+    key,
+    signs,
+    sound,
+    spelling,
+    spoken_as,
+    to_english_layout,
+    to_russian_layout,
+)
+from tools.words import Fit, edits, fit, same_words, stem, words_of
 
 
 @pytest.mark.parametrize(

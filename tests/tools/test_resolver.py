@@ -16,8 +16,8 @@ from schemas.dataset import Dataset
 from schemas.portfolio import Resolution
 from tools.catalogue import Catalogue
 from tools.clickhouse import ClickHouse
-from tools.spellings import (spelling, to_english_layout, to_latin, to_russian_layout)
 from tools.resolver import NEAREST, Resolver
+from tools.spellings import spelling, to_english_layout, to_latin, to_russian_layout
 
 pytestmark = pytest.mark.slow
 

@@ -108,3 +108,36 @@ def test_tools_are_function_calling_schemas() -> None:
     names = {schema["function"]["name"] for schema in schemas}
     assert {"profit_tool.get_profit_of_portfolio", "cashflow_tool.get_nav"} <= names
     assert "$ref" not in out
+
+
+def test_text_no_encoding_has_is_still_answered(own_dsn: str) -> None:
+    """Half of a surrogate pair, and a terminal that knows ASCII only."""
+    said = json.dumps({"needs_tools": False, "answer": "x\ud800"})
+    status, out, _err = run_cli("run", "-", "--dsn", own_dsn, "--json", given=said)
+    assert (status, json.loads(out)["message"]) == (0, "x?")
+    nameless = plan("get_profit_of_portfolio", "Solo\ud800")
+    status, out, _err = run_cli("run", "-", "--dsn", own_dsn, "--json", given=nameless)
+    assert status == 3
+    json.loads(out)
+    done = subprocess.run(
+        [sys.executable, "-m", "pipe", "tools"],
+        cwd=ROOT, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert "портфел" in done.stdout.decode() or json.loads(done.stdout.decode())
+
+
+def test_a_plan_nested_without_end_is_a_finding(own_dsn: str) -> None:
+    deep: list[object] = []
+    for _ in range(200):
+        deep = [deep]
+    steps = [{"id": "a", "tool": "profit_tool", "args": {"operation": "get_profit_of_portfolio", "portfolio_names": deep}}]
+    status, out, _err = run_cli("run", "-", "--dsn", own_dsn, "--json", given=json.dumps({"steps": steps}))
+    assert status == 4
+    assert "nested" in json.loads(out)["message"]
+
+
+def test_a_plan_that_asks_and_acts_asks(own_dsn: str) -> None:
+    asking = json.loads(plan("get_profit_of_portfolio", "DU-000101"))
+    asking["clarification_question"] = "Какой период?"
+    status, out, _err = run_cli("run", "-", "--dsn", own_dsn, "--json", given=json.dumps(asking))
+    assert (status, json.loads(out)["message"]) == (3, "Какой период?")

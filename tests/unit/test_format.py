@@ -1,0 +1,34 @@
+"""Text from cells stays text: nothing in it becomes a heading, a list, a link or markup."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipe.format import escape
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# Head", "\\# Head"),
+        ("- Dash", "\\- Dash"),
+        ("+ Plus", "\\+ Plus"),
+        ("1. First", "1\\. First"),
+        ("=== ", "\\=== "),
+        ("a | b", "a \\| b"),
+        ("<b>&lt;", "&lt;b&gt;&amp;lt;"),
+        ("[x](y)", "\\[x\\](y)"),
+        ("![x](y)", "\\!\\[x\\](y)"),
+        ("$x$ `y` *z*", "\\$x\\$ \\`y\\` \\*z\\*"),
+        ("31.12.2024", "31.12.2024"),
+        ("line\none", "line one"),
+    ],
+)
+def test_markup_is_shown_as_it_stands(text: str, shown: str) -> None:
+    assert escape(text) == shown
+
+
+@pytest.mark.parametrize("address", ["http://a.example", "https://a.example", "www.a.example", "mailto:x@a.example"])
+def test_addresses_are_not_links(address: str) -> None:
+    assert address not in escape(address)
+    assert escape(address).replace("\u2060", "") == address
