@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from demo.answers import ABLE
-from demo.question_dates import Days
 from demo.question_names import Chosen
+from pipe.question_dates import Days
 from schemas.language import Both, Language
 
 PROFIT = "profit_tool"

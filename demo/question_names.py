@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from demo.question_dates import USED
+from pipe.question_dates import USED
 
 # Stands for every letter of a code already taken.
 _TAKEN = "¤"

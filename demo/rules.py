@@ -24,8 +24,8 @@ from demo.answers import (
     WHAT_ABOUT_IT,
     WHICH_PORTFOLIO,
 )
+from demo.named_periods import read_periods
 from demo.plan_shape import CASH, METRICS, PROFIT, TOOLS, Question, offered_only, plan_of, words_of
-from demo.question_dates import Days, Span, find_days, read_periods
 from demo.question_names import Chosen, find_portfolios
 from demo.question_words import (
     ADD,
@@ -77,6 +77,7 @@ from demo.question_words import (
     WORD_LIMITS,
     WORST,
 )
+from pipe.question_dates import Days, Span, find_days
 from schemas.language import Both, detect_language
 
 # The rules look back and forth over the text; a longer one is no question for keywords.

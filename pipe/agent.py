@@ -14,6 +14,7 @@ from pipe.headline import headline
 from pipe.join import join_results
 from pipe.memory import Turn, chosen_option
 from pipe.model import ChatModel
+from pipe.period_check import AskedDays
 from pipe.planner import make_plan
 from pipe.validation import Circumstances, findings_of, normalise_plan
 from prompts.planner import OfferedOperation, describe_operations, render_planner_prompt
@@ -29,7 +30,7 @@ from schemas.errors import (
 )
 from schemas.events import Event, Progress
 from schemas.language import Both
-from schemas.periods import named_periods
+from schemas.periods import DataDays, named_periods
 from schemas.plan import Plan, Step
 from schemas.settings import Settings
 from schemas.state import Answer, StepResult
@@ -37,21 +38,23 @@ from schemas.table import Notice
 from tools.catalogue import Catalogue
 from tools.clickhouse import ClickHouse
 from tools.context import ToolContext
-from tools.inspection import last_data_day
+from tools.inspection import data_days
 from tools.registry import Registry
 from tools.resolver import Resolver
 
 MAX_QUESTION = 4000
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+FRESH_DAYS_S = 30
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Workplace:
     """What all questions share: the database, its description, the tools."""
 
     client: ClickHouse
     dataset: Dataset
     registry: Registry
+    days: tuple[float, DataDays] | None = None
 
     async def context(self, settings: Settings, today: date, choices: Mapping[str, str]) -> ToolContext:
         """Return a fresh context for one question."""
@@ -63,18 +66,30 @@ class Workplace:
             resolver=Resolver(catalogue),
             settings=settings,
             today=today,
-            last_day=await last_data_day(self.client, self.dataset),
+            data=await self._days(),
             choices=choices,
         )
 
-    def circumstances(self, settings: Settings, done: frozenset[str] = frozenset()) -> Circumstances:
-        """Return what plans are validated against."""
+    async def _days(self) -> DataDays:
+        """Return the days with data, asked of the database once a minute at most."""
+        if self.days is None or time.monotonic() - self.days[0] > FRESH_DAYS_S:
+            self.days = (time.monotonic(), await data_days(self.client, self.dataset))
+        return self.days[1]
+
+    def circumstances(
+        self,
+        settings: Settings,
+        done: frozenset[str] = frozenset(),
+        asked: AskedDays | None = None,
+    ) -> Circumstances:
+        """Return what plans are validated against; `asked` is the question and its day."""
         return Circumstances(
             registry=self.registry,
             dataset=self.dataset,
             raw_sql=settings.RAW_SQL,
             max_steps=settings.MAX_STEPS,
             done=done,
+            asked=asked,
         )
 
 
@@ -147,7 +162,8 @@ async def answer_question(
     yield Progress(Both("Составляю план", "Making a plan"))
     context = await place.context(settings, today, {})
     messages = _prompt(words, place, settings, context, previous)
-    planned = await make_plan(model, messages, place.circumstances(settings))
+    asked_days = AskedDays(words, today, context.data)
+    planned = await make_plan(model, messages, place.circumstances(settings, asked=asked_days))
     plan = planned.plan
     # A plan that asks and acts at once asks: a guess beside a question is still a guess.
     if not plan.steps or plan.clarification_question:
@@ -189,10 +205,10 @@ async def answer_question(
 
 def figures_beside(text: str, question: str) -> bool:
     """Say whether a model's own text has a number that is neither in the question nor a year."""
-    known = set(_NUMBER.findall(question))
+    known = set(_FIGURE.findall(question))
     return any(
         number not in known and not re.fullmatch(r"(?:19|20)\d\d", number)
-        for number in _NUMBER.findall(text)
+        for number in _FIGURE.findall(text)
     )
 
 
@@ -218,7 +234,7 @@ def _prompt(
     ]
     return render_planner_prompt(
         operations=describe_operations(offered),
-        periods=named_periods(context.today, context.last_day),
+        periods=named_periods(context.today, context.last_day, context.data),
         today=context.today,
         last_day=context.last_day,
         previous=(previous.question, previous.plan) if previous else None,

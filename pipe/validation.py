@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pipe.period_check import AskedDays, period_findings
 from schemas.dataset import Dataset
 from schemas.language import Both
 from schemas.plan import Plan, Step
@@ -31,6 +32,7 @@ class Circumstances:
     raw_sql: bool
     max_steps: int
     done: frozenset[str] = frozenset()
+    asked: AskedDays | None = None
 
 
 _DEEPEST = 8
@@ -245,6 +247,11 @@ def _depth(value: Any) -> int:
     return depth
 
 
+def _period_as_asked(plan: Plan, facts: Circumstances) -> Iterator[str]:
+    if facts.asked is not None:
+        yield from period_findings(plan, facts.registry, facts.asked)
+
+
 RULES: tuple[Rule, ...] = (
     _steps_present,
     _not_too_deep,
@@ -254,6 +261,7 @@ RULES: tuple[Rule, ...] = (
     _no_cycles,
     _arguments_fit,
     _dates_written_once,
+    _period_as_asked,
     _something_shown,
     _no_step_twice,
 )

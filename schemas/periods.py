@@ -29,6 +29,15 @@ class Period:
     name: Both = Both("", "")
 
 
+@dataclass(frozen=True)
+class DataDays:
+    """The days that have data: first and last, and the last trading days in order, oldest first."""
+
+    first: date | None = None
+    last: date | None = None
+    trading: tuple[date, ...] = ()
+
+
 def month_end(year: int, month: int) -> date:
     """Return the last day of a month."""
     following = date(year + month // 12, month % 12 + 1, 1)
@@ -47,7 +56,9 @@ def months_back(day: date, months: int) -> date:
     return min(date(year, month + 1, 1) + timedelta(days=day.day - 1), month_end(year, month + 1))
 
 
-def named_periods(today: date, last_data_day: date | None) -> list[Period]:
+def named_periods(
+    today: date, last_data_day: date | None, data: DataDays | None = None
+) -> list[Period]:
     """Return the periods handed to the planner, already as dates."""
     last = min(today, last_data_day) if last_data_day is not None else today
     year, number = today.year, (today.month - 1) // 3 + 1
@@ -87,8 +98,10 @@ def named_periods(today: date, last_data_day: date | None) -> list[Period]:
             Both("последние 3 месяца", "last 3 months"),
         ),
         Period(last - timedelta(days=29), last, Both("последние 30 дней", "last 30 days")),
-        Period(*_last_weekdays(last, 5), Both("последние 5 торговых дней", "last 5 trading days")),
+        Period(*_last_trading(last, 5, data), Both("последние 5 торговых дней", "last 5 trading days")),
     ]
+    if data is not None and data.first is not None:
+        rows.append(Period(data.first, last, Both("с запуска", "since inception")))
     for past in (year, year - 1, year - 2):
         rows.append(
             Period(date(past, 1, 1), date(past, 12, 31), Both(f"{past} год", f"year {past}"))
@@ -121,6 +134,13 @@ def named_periods(today: date, last_data_day: date | None) -> list[Period]:
             )
         )
     return rows
+
+
+def _last_trading(last: date, count: int, data: DataDays | None) -> tuple[date, date]:
+    """Return the interval of the last days that have data; weekdays where those are not known."""
+    if data is not None and len(data.trading) >= count and data.trading[-1] == last:
+        return data.trading[-count], last
+    return _last_weekdays(last, count)
 
 
 def _last_weekdays(last: date, count: int) -> tuple[date, date]:

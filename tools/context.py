@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from schemas.dataset import Dataset
+from schemas.periods import DataDays
 from schemas.settings import Settings
 from schemas.state import Query
 from tools.catalogue import Catalogue
@@ -28,9 +29,14 @@ class ToolContext:
     resolver: Resolver
     settings: Settings
     today: date
-    last_day: date | None
+    data: DataDays
     choices: Mapping[str, str] = field(default_factory=dict)
     queries: list[Query] = field(default_factory=list)
+
+    @property
+    def last_day(self) -> date | None:
+        """Return the last day with data, None for an empty table."""
+        return self.data.last
 
     def for_step(self) -> ToolContext:
         """Return the same context with an empty list of queries."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from schemas.dataset import (
     LOGICAL_COLUMNS,
@@ -15,12 +15,14 @@ from schemas.dataset import (
 )
 from schemas.errors import ConfigError, QueryError
 from schemas.language import Both
+from schemas.periods import DataDays
 from schemas.settings import PortfolioValves
 from tools.clickhouse import ClickHouse
 
 _WRAPPER = re.compile(r"^(?:Nullable|LowCardinality)\((.*)\)$", re.DOTALL)
 _SIMPLE_AGGREGATE = re.compile(r"^SimpleAggregateFunction\(\w+, (.*)\)$", re.DOTALL)
 _TEXT_INDEXES = 3
+RECENT_DAYS = 45
 _SEARCH_COLUMNS = {"NameWords", "NameLength", "Marks"}
 
 
@@ -122,19 +124,44 @@ def _check_types(types: dict[str, str], mapping: dict[str, str]) -> None:
 
 async def last_data_day(client: ClickHouse, dataset: Dataset) -> date | None:
     """Return the last day with a row, None for an empty table."""
-    reply = await client.query(
-        "SELECT toDate(max(t.{dt:Identifier})), count() FROM "
-        "{db:Identifier}.{name:Identifier} AS t",
-        {
-            "dt": dataset.columns["Dt"],
-            "db": dataset.table.database,
-            "name": dataset.table.name,
-        },
+    return (await data_days(client, dataset)).last
+
+
+async def data_days(client: ClickHouse, dataset: Dataset) -> DataDays:
+    """Return the first and last day with a row, and the last days that have rows.
+
+    With a catalogue the ends come from there, and only the last weeks of the table are read.
+    """
+    where = {
+        "dt": dataset.columns["Dt"],
+        "db": dataset.table.database,
+        "name": dataset.table.name,
+    }
+    if dataset.catalogue is not None:
+        ends = await client.query(
+            "SELECT min(FirstDt), max(LastDt), count() FROM {db:Identifier}.{name:Identifier}",
+            {"db": dataset.catalogue.database, "name": dataset.catalogue.name},
+        )
+    else:
+        ends = await client.query(
+            "SELECT toDate(min(t.{dt:Identifier})), toDate(max(t.{dt:Identifier})), count() "
+            "FROM {db:Identifier}.{name:Identifier} AS t",
+            where,
+        )
+    first, last, count = ends.rows[0]
+    if not count or first is None or last is None:
+        return DataDays()
+    recent = await client.query(
+        "SELECT DISTINCT toDate(t.{dt:Identifier}) AS d FROM {db:Identifier}.{name:Identifier} AS t "
+        "WHERE t.{dt:Identifier} >= {start:Date} ORDER BY d",
+        {**where, "start": (_day(last) - timedelta(days=RECENT_DAYS)).isoformat()},
     )
-    day, count = reply.rows[0]
-    if not count or day is None:
-        return None
-    return day.date() if isinstance(day, datetime) else date(day.year, day.month, day.day)
+    trading = tuple(_day(row[0]) for row in recent.rows)
+    return DataDays(_day(first), max(_day(last), *trading) if trading else _day(last), trading)
+
+
+def _day(value: date) -> date:
+    return value.date() if isinstance(value, datetime) else date(value.year, value.month, value.day)
 
 
 async def _describe(client: ClickHouse, table: TableName, *, valve: str) -> dict[str, str]:

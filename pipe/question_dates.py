@@ -1,7 +1,7 @@
 """The days a question is about: explicit dates, months, quarters, years and named periods.
 
-Dates stay text: a day the calendar lacks, or a reversed interval, goes on as the person gave it,
-and validation asks about it.
+Dates stay text: a day the calendar lacks, or a reversed interval, goes on as the person gave it.
+Words stand for a period only where they can hardly mean anything else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from schemas.periods import month_end, months_back, named_periods, quarter
+from schemas.periods import DataDays, month_end, months_back, named_periods, quarter
 
 # Stands for every letter of the question that the dates have used up.
 USED = "¦"
@@ -105,30 +105,23 @@ class Days:
     rest: str
 
 
-def read_periods(prompt: str) -> dict[str, Span]:
-    """Return the periods between <periods> and </periods> by name, lower case.
-
-    A line may give several names joined with " = "; a note in brackets is not part of a name.
-    """
-    block = re.search(r"<periods>(.*?)</periods>", prompt, re.DOTALL)
-    named: dict[str, Span] = {}
-    for line in (block.group(1) if block else "").splitlines():
-        found = re.match(r"\s*-\s*(.+?):\s*(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)\s*$", line)
-        if found:
-            for name in found.group(1).split(" = "):
-                plain = re.sub(r"\s*\([^)]*\)", "", name).strip().lower()
-                named[plain] = Span(found.group(2), found.group(3))
-    return named
-
-
-def find_days(question: str, *, today: date, last_day: date | None, named: Mapping[str, Span]) -> Days:
+def find_days(
+    question: str,
+    *,
+    today: date,
+    last_day: date | None,
+    named: Mapping[str, Span] | None = None,
+    data: DataDays | None = None,
+) -> Days:
     """Return the periods a question names; `named` wins over own arithmetic."""
     known = {
         name.lower(): Span(period.start.isoformat(), period.end.isoformat())
-        for period in named_periods(today, last_day)
+        for period in named_periods(today, last_day, data)
         for name in (period.name.ru, re.sub(r"\s*\([^)]*\)", "", period.name.en))
     }
-    known.update(named)
+    known.update(named or {})
+    trading = list(data.trading) if data is not None else []
+    first = data.first.isoformat() if data is not None and data.first is not None else "2000-01-01"
     last = min(today, last_day) if last_day is not None else today
     found: list[tuple[int, Span]] = []
     rest = question
@@ -140,7 +133,7 @@ def find_days(question: str, *, today: date, last_day: date | None, named: Mappi
             span = read(match)
             if span is None:
                 return match.group(0)
-            found.append((match.start(), span))
+            found.append((match.start(), _at_one_end(span, question[: match.start()])))
             return USED * len(match.group(0))
 
         rest = re.sub(pattern, use, rest, flags=re.IGNORECASE)
@@ -153,6 +146,13 @@ def find_days(question: str, *, today: date, last_day: date | None, named: Mappi
         year = int(years[0]) if years else today.year
         return Span(day(match["a"], year), day(match["b"], year))
 
+    # «с 1 по 15 марта 2025», «1–15 марта»: the first day has only its number.
+    take(
+        rf"(?:\b(?:с|со|from|between)\s+(?:the\s+)?(?P<a>\d{{1,2}})(?:-?го|st|nd|rd|th)?{_BETWEEN}"
+        rf"|(?<![\w.])(?P<c>\d{{1,2}})\s*[—–-]\s*)(?P<b>\d{{1,2}}(?:-?го|st|nd|rd|th)?\s+(?:of\s+)?"
+        rf"{_MONTH}\.?(?:,?\s+{_YEAR})?){_YEAR_TAIL}",
+        lambda match: _same_month(match["a"] or match["c"], day(match["b"], today.year)),
+    )
     take(rf"{_LEAD}(?P<a>{_DAY}){_YEAR_TAIL}{_BETWEEN}(?P<b>{_DAY}){_YEAR_TAIL}", interval)
     take(
         rf"\b(?:с|со|от|начиная с|since|from|after|после)\s+(?P<a>{_DAY}){_YEAR_TAIL}",
@@ -217,7 +217,7 @@ def find_days(question: str, *, today: date, last_day: date | None, named: Mappi
         rf"{_LEAD}\b(?:последн\w+|прошедш\w+|прошл\w+|last|past)\s+(?P<n>{_COUNT})\s+"
         r"(?P<t>торгов\w+ |рабоч\w+ |trading |business )?"
         r"(?P<u>д(?:ень|ня|ней)|недел\w+|мес\w*|квартал\w*|года?|лет|days?|weeks?|months?|quarters?|years?)(?!\w)",
-        lambda match: _latest(match, last),
+        lambda match: _latest(match, last, trading),
     )
     take(rf"{_LEAD}\b(?:сегодня\w*|today)(?!\w)", lambda _match: Span(today.isoformat(), today.isoformat()))
     take(
@@ -232,8 +232,9 @@ def find_days(question: str, *, today: date, last_day: date | None, named: Mappi
         lambda _match: Span((last - timedelta(days=6)).isoformat(), last.isoformat()),
     )
     take(
-        rf"{_LEAD}(?<!\w)(?:вс[её] время|весь период|вс[ею]\w* истори\w+|since inception|all time)(?!\w)",
-        lambda _match: Span("2000-01-01", last.isoformat()),
+        rf"{_LEAD}(?<!\w)(?:вс[её] время|весь период|вс[ею]\w* истори\w+|(?:с|со)(?: момента| дня)? (?:запуска|основания|создания)"
+        r"|since inception|since launch|all time)(?!\w)",
+        lambda _match: Span(first, last.isoformat()),
     )
     take(
         rf"\b(?:с|со|since|from)\s+(?P<y>{_YEAR})\b{_YEAR_TAIL}",
@@ -245,6 +246,23 @@ def find_days(question: str, *, today: date, last_day: date | None, named: Mappi
     )
     ordered = [span for _place, span in sorted(found, key=lambda item: item[0])]
     return Days(tuple(dict.fromkeys(ordered)), rest)
+
+
+def _same_month(first: str, last: str) -> Span:
+    return Span(f"{last[:8]}{int(first):02d}", last)
+
+
+_END_OF = re.compile(r"(?:на|к)\s+конец\s*$|(?:end|close)(?: of(?: the)?)?\s*$", re.IGNORECASE)
+_START_OF = re.compile(r"на\s+начало\s*$|(?:start|beginning)(?: of(?: the)?)?\s*$", re.IGNORECASE)
+
+
+def _at_one_end(span: Span, before: str) -> Span:
+    """Return the one day meant by «на конец 2024 года»."""
+    if _END_OF.search(before):
+        return Span(span.end, span.end)
+    if _START_OF.search(before):
+        return Span(span.start, span.start)
+    return span
 
 
 def _iso(text: str, year: int) -> str:
@@ -303,11 +321,13 @@ def _half(number: str, year: str | None, today: date) -> Span:
     return Span(date(chosen, 6 * part - 5, 1).isoformat(), month_end(chosen, 6 * part).isoformat())
 
 
-def _latest(match: re.Match[str], last: date) -> Span:
+def _latest(match: re.Match[str], last: date, trading: list[date]) -> Span:
     """Return the last N days, trading days, weeks, months, quarters or years up to `last`."""
     text, unit = match["n"].lower(), match["u"].lower()
     count = max(1, _COUNTS.get(text) or int(text))
-    if match["t"]:
+    if match["t"] and len(trading) >= count:
+        start = trading[-count]
+    elif match["t"]:
         start, seen = last, 0
         while True:
             seen += start.weekday() < 5

@@ -1,0 +1,113 @@
+"""Compare the days of a plan with the period its question names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from pipe.question_dates import Span, find_days
+from schemas.periods import DataDays
+from schemas.plan import Plan, Step
+from tools.registry import Registry
+from tools.selection import read_date
+
+
+@dataclass(frozen=True)
+class AskedDays:
+    """The question, and the days its words are measured from."""
+
+    question: str
+    today: date
+    data: DataDays
+
+
+def period_findings(plan: Plan, registry: Registry, asked: AskedDays) -> Iterator[str]:
+    """Yield a finding when the plan's intervals are not the period the question names.
+
+    With several periods, or words that compare, one step must have one of them; else every step.
+    """
+    question = asked.question
+    for name in _names_in(plan):
+        question = re.sub(re.escape(name), " ", question, flags=re.IGNORECASE)
+    spans = find_days(question, today=asked.today, last_day=asked.data.last, data=asked.data).spans
+    if not spans:
+        return
+    dated = [
+        (step, given)
+        for step in plan.steps
+        if _takes_dates(step, registry) and (given := _interval_of(step)) is not None
+    ]
+    if not dated:
+        return
+    last = asked.data.last.isoformat() if asked.data.last else ""
+    right = [any(_fits(given, span, asked, last) for span in spans) for _step, given in dated]
+    one_period = len(spans) == 1 and not _COMPARING.search(question)
+    if all(right) or (any(right) and not one_period):
+        return
+    named = " and ".join(f"{span.start or '…'}..{span.end or '…'}" for span in spans)
+    wrong = [step.id for (step, _given), fits in zip(dated, right, strict=True) if not fits]
+    yield (
+        f"the question names the period {named}, but step(s) {', '.join(map(repr, wrong))} "
+        "have other dates: take start_date and end_date from the question"
+    )
+
+
+_COMPARING = re.compile(
+    r"сравн|ранее|раньше|предыдущ|прошл|против|чем|динамик|compar|earlier|previous|versus|\bvs\b|than|ago",
+    re.IGNORECASE,
+)
+_STARTS = ("start_date", "date_from", "start", "from_date", "from")
+_ENDS = ("end_date", "date_to", "end", "to_date", "to", "date", "on_date")
+_NAME_FIELDS = ("portfolio_names", "portfolio_name", "portfolios", "portfolio", "names", "name")
+
+
+def _names_in(plan: Plan) -> list[str]:
+    given: list[Any] = [*plan.entities.portfolio_names, plan.entities.portfolio_hint or ""]
+    for step in plan.steps:
+        for field in _NAME_FIELDS:
+            value = step.args.get(field)
+            given.extend(value if isinstance(value, list) else [value])
+    return sorted({item for item in given if isinstance(item, str) and item.strip()}, key=len, reverse=True)
+
+
+def _takes_dates(step: Step, registry: Registry) -> bool:
+    operation = registry.operation(step.tool, step.operation)
+    return operation is not None and "end_date" in operation.args.model_fields
+
+
+def _interval_of(step: Step) -> tuple[str | None, str | None] | None:
+    """Return the interval as ISO dates, None where it comes from another step or cannot be read."""
+    found: list[str | None] = []
+    for fields in (_STARTS, _ENDS):
+        value = next((step.args[name] for name in fields if step.args.get(name)), None)
+        if value is None:
+            found.append(None)
+            continue
+        try:
+            day = read_date(value)
+        except ValueError:
+            return None
+        if not isinstance(day, date):
+            return None
+        found.append(day.isoformat())
+    return found[0], found[1]
+
+
+def _fits(
+    given: tuple[str | None, str | None], span: Span, asked: AskedDays, last: str
+) -> bool:
+    start, end = given
+    today = asked.today.isoformat()
+    ends = {span.end}
+    if span.end is not None and last and span.end >= last:
+        ends |= {last, today, None}
+    if span.end is None:
+        ends |= {last, today, None}
+    if span.start is None:
+        return end in ends
+    if span.on_day:
+        return end in ends
+    return start == span.start and end in ends
