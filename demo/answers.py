@@ -5,8 +5,8 @@ from __future__ import annotations
 from schemas.language import Both
 
 ABOUT = Both(
-    "Офлайн-планировщик: правила по ключевым словам; подключите модель для свободных вопросов.",
-    "Offline planner: keyword rules; connect a model for free-form questions.",
+    "Офлайн-планировщик: правила по ключевым словам, незнакомые слова не учитываются; подключите модель для свободных вопросов.",
+    "Offline planner: keyword rules, words they do not know are ignored; connect a model for free-form questions.",
 )
 
 NO_INDEX = Both("Индексов в данных нет.", "The data has no indices.")

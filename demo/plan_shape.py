@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from demo.answers import ABLE
+from demo.answers import ABLE, ABOUT
 from demo.question_names import Chosen
 from pipe.question_dates import Days
 from schemas.language import Both, Language
@@ -86,6 +86,7 @@ def words_of(
         plan["entities"]["metric"] = (
             ", ".join(METRICS[item] for item in operations if item in METRICS) or None
         )
+    plan["remark"] = ABOUT.to(language)
     plan["answer"] = answer.to(language) if answer else None
     plan["clarification_question"] = question.to(language) if question else None
     return plan

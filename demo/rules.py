@@ -77,6 +77,7 @@ from demo.question_words import (
     WORD_LIMITS,
     WORST,
 )
+from demo.unread import cannot_read, unread_words
 from pipe.question_dates import Days, Span, find_days
 from schemas.language import Both, detect_language
 
@@ -99,7 +100,12 @@ def plan_for(question: str, prompt: str, *, previous: dict[str, Any] | None) -> 
         return words_of(none, question=TOO_LONG)
     lowered = INDEX.sub(" ", text) if INDEX.search(text) else text
     today = _day(prompt, "Today") or date.today()
-    days = find_days(lowered, today=today, last_day=_day(prompt, "Last data day"), named=read_periods(prompt))
+    days = find_days(
+        lowered,
+        today=_year_before(text, today, previous),
+        last_day=_day(prompt, "Last data day"),
+        named=read_periods(prompt),
+    )
     chosen = find_portfolios(days.rest)
     lower = _without_names(days.rest, chosen).lower()
     russian = detect_language(text) == "ru"
@@ -110,6 +116,16 @@ def plan_for(question: str, prompt: str, *, previous: dict[str, Any] | None) -> 
         index = NO_INDEX.to("ru" if russian else "en") if INDEX.search(text) else ""
         plan["remark"] = f"{index} {about}".strip()
     return plan
+
+
+def _year_before(text: str, today: date, previous: dict[str, Any] | None) -> date:
+    """Return the day a follow-up without a year is read from: «а за третий квартал?» keeps the year."""
+    calls = _earlier_steps(previous)
+    ends = [str(call["end_date"]) for call in calls if call.get("end_date")]
+    if not FOLLOW.search(text) or re.search(r"(?:19|20)\d\d", text) or not ends:
+        return today
+    year = int(ends[0][:4]) if ends[0][:4].isdigit() else today.year
+    return date(year, 12, 31) if year < today.year else today
 
 
 def _unquoted(text: str) -> str:
@@ -141,6 +157,9 @@ def _decide(asked: Question) -> dict[str, Any]:
     database = _database_steps(asked)
     if database:
         return plan_of(asked, database)
+    unread = unread_words(asked)
+    if unread and not asked.has(WHY):
+        return words_of(asked, question=cannot_read(unread))
     operations = _operations(asked)
     earlier = _earlier_steps(asked.previous)
     if earlier and not operations and not asked.chosen and asked.has(WHY):

@@ -162,7 +162,7 @@ async def answer_question(
     yield Progress(Both("Составляю план", "Making a plan"))
     context = await place.context(settings, today, {})
     messages = _prompt(words, place, settings, context, previous)
-    asked_days = AskedDays(words, today, context.data)
+    asked_days = AskedDays(words, today, context.data, follow_up=previous is not None)
     planned = await make_plan(model, messages, place.circumstances(settings, asked=asked_days))
     plan = planned.plan
     # A plan that asks and acts at once asks: a guess beside a question is still a guess.
@@ -193,7 +193,8 @@ async def answer_question(
         place=place,
         settings=settings,
         today=today,
-        choices={},
+        # Who was chosen stays chosen: the same words in this chat mean the same portfolio.
+        choices=previous.choices if previous else {},
         question=words,
         model=model,
         messages=messages,

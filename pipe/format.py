@@ -53,7 +53,7 @@ def format_cell(value: Any, column: Column, language: Language, *, currency: str
     if value is None:
         return ""
     if column.unit == "fraction" and isinstance(value, int | float | Decimal):
-        small = 0 < abs(float(value)) < 0.001
+        small = 0 < abs(float(value)) < 0.0001
         return format_number(value * 100, 4 if small else 2, language) + "\u00a0%"
     if column.unit == "money" and isinstance(value, int | float | Decimal):
         sign = _SIGNS.get(currency, currency)

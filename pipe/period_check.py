@@ -22,6 +22,7 @@ class AskedDays:
     question: str
     today: date
     data: DataDays
+    follow_up: bool = False
 
 
 def period_findings(plan: Plan, registry: Registry, asked: AskedDays) -> Iterator[str]:
@@ -99,6 +100,8 @@ def _interval_of(step: Step) -> tuple[str | None, str | None] | None:
 def _fits(
     given: tuple[str | None, str | None], span: Span, asked: AskedDays, last: str
 ) -> bool:
+    if asked.follow_up and _other_year(given, span):
+        return True
     start, end = given
     today = asked.today.isoformat()
     ends = {span.end}
@@ -111,3 +114,11 @@ def _fits(
     if span.on_day:
         return end in ends
     return start == span.start and end in ends
+
+
+def _other_year(given: tuple[str | None, str | None], span: Span) -> bool:
+    """Say whether only the year differs: «а за третий квартал?» may mean that of the turn before."""
+    return all(
+        mine is not None and other is not None and mine[5:] == other[5:]
+        for mine, other in zip(given, (span.start, span.end), strict=True)
+    )

@@ -126,14 +126,15 @@ def find_days(
     found: list[tuple[int, Span]] = []
     rest = question
 
-    def take(pattern: str, read: Callable[[re.Match[str]], Span | None]) -> None:
+    def take(pattern: str, read: Callable[[re.Match[str]], Span | tuple[Span, ...] | None]) -> None:
         nonlocal rest
 
         def use(match: re.Match[str]) -> str:
-            span = read(match)
-            if span is None:
+            spans = read(match)
+            if spans is None:
                 return match.group(0)
-            found.append((match.start(), _at_one_end(span, question[: match.start()])))
+            for span in spans if isinstance(spans, tuple) else (spans,):
+                found.append((match.start(), _at_one_end(span, question[: match.start()])))
             return USED * len(match.group(0))
 
         rest = re.sub(pattern, use, rest, flags=re.IGNORECASE)
@@ -155,7 +156,18 @@ def find_days(
     )
     take(rf"{_LEAD}(?P<a>{_DAY}){_YEAR_TAIL}{_BETWEEN}(?P<b>{_DAY}){_YEAR_TAIL}", interval)
     take(
-        rf"\b(?:с|со|от|начиная с|since|from|after|после)\s+(?P<a>{_DAY}){_YEAR_TAIL}",
+        rf"\b(?:after|после)\s+(?P<a>{_DAY}){_YEAR_TAIL}",
+        lambda match: Span(_day_after(day(match["a"], today.year)), None),
+    )
+    take(
+        rf"\b(?:с|со) начала\s+(?P<m>{_MONTH})\.?(?:\s+(?P<y>{_YEAR}))?{_YEAR_TAIL}",
+        lambda match: Span(
+            (_whole_month(int(match["y"]), _month(match["m"])) if match["y"] else _recent_month(_month(match["m"]), today)).start,
+            None,
+        ),
+    )
+    take(
+        rf"\b(?:с|со|от|начиная с|since|from)\s+(?P<a>{_DAY}){_YEAR_TAIL}",
         lambda match: Span(day(match["a"], today.year), None),
     )
     take(
@@ -165,6 +177,18 @@ def find_days(
     take(
         rf"(?:\bas of\s+|{_LEAD})(?P<a>{_DAY}){_YEAR_TAIL}",
         lambda match: Span(day(match["a"], today.year), day(match["a"], today.year)),
+    )
+    take(
+        rf"{_LEAD}(?P<a>{_MONTH})\.?\s+(?:и|and)\s+(?P<b>{_MONTH})\.?\s+(?P<z>{_YEAR}){_YEAR_TAIL}",
+        lambda match: (
+            _whole_month(int(match["z"]), _month(match["a"])),
+            _whole_month(int(match["z"]), _month(match["b"])),
+        ),
+    )
+    take(
+        rf"{_LEAD}(?<![\w-])(?P<n>{_NUMBER})(?:-?(?:й|го|м|ый|ом|е))?\s+(?:и|and)\s+(?P<k>{_NUMBER})"
+        rf"(?:-?(?:й|го|м|ый|ом|е))?[ -]?(?:кв\.?|квартал\w*|quarters?)(?![а-яa-z])(?:,?\s*(?:of\s+)?(?P<y>{_YEAR}))?{_YEAR_TAIL}",
+        lambda match: (_quarter(match["n"], match["y"], today), _quarter(match["k"], match["y"], today)),
     )
     take(
         rf"{_LEAD}(?P<a>{_MONTH})\.?(?:\s+(?P<y>{_YEAR}))?{_YEAR_TAIL}{_BETWEEN}"
@@ -228,7 +252,7 @@ def find_days(
         ),
     )
     take(
-        rf"{_LEAD}(?<!\w)(?:последн\w+ недел\w+|past week)(?!\w)",
+        rf"{_LEAD}(?<!\w)(?:последн\w+ недел\w+|за неделю|past week|for a week)(?!\w)",
         lambda _match: Span((last - timedelta(days=6)).isoformat(), last.isoformat()),
     )
     take(
@@ -246,6 +270,13 @@ def find_days(
     )
     ordered = [span for _place, span in sorted(found, key=lambda item: item[0])]
     return Days(tuple(dict.fromkeys(ordered)), rest)
+
+
+def _day_after(iso: str) -> str:
+    try:
+        return (date.fromisoformat(iso) + timedelta(days=1)).isoformat()
+    except (ValueError, OverflowError):
+        return iso
 
 
 def _same_month(first: str, last: str) -> Span:
@@ -340,5 +371,5 @@ def _latest(match: re.Match[str], last: date, trading: list[date]) -> Span:
         start = last - timedelta(days=7 * count - 1)
     else:
         months = 1 if unit.startswith(("мес", "month")) else 3 if unit[0] in "кq" else 12
-        start = months_back(last, min(months * count, 12 * 100)) + timedelta(days=1)
+        start = months_back(last + timedelta(days=1), min(months * count, 12 * 100))
     return Span(start.isoformat(), last.isoformat())

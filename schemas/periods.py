@@ -83,17 +83,17 @@ def named_periods(
             date(year - 1, 1, 1), date(year - 1, 12, 31), Both("прошлый год", "previous year")
         ),
         Period(
-            months_back(last, 12) + timedelta(days=1),
+            months_back(last + timedelta(days=1), 12),
             last,
             Both("последние 12 месяцев", "last 12 months"),
         ),
         Period(
-            months_back(last, 6) + timedelta(days=1),
+            months_back(last + timedelta(days=1), 6),
             last,
             Both("последние 6 месяцев", "last 6 months"),
         ),
         Period(
-            months_back(last, 3) + timedelta(days=1),
+            months_back(last + timedelta(days=1), 3),
             last,
             Both("последние 3 месяца", "last 3 months"),
         ),

@@ -227,13 +227,16 @@ async def _text_indexes(client: ClickHouse, *tables: TableName) -> int:
     """Return how many text indexes the tables have; where that is not told, as many as needed."""
     try:
         reply = await client.query(
-            "SELECT count() FROM system.data_skipping_indices WHERE database = {db:String} "
+            "SELECT count(), (SELECT count() FROM system.tables WHERE database = {db:String} "
+            "AND name IN {tables:Array(String)} AND engine NOT LIKE '%MergeTree') "
+            "FROM system.data_skipping_indices WHERE database = {db:String} "
             "AND table IN {tables:Array(String)} AND type = 'text'",
             {"db": tables[0].database, "tables": [table.name for table in tables]},
         )
     except QueryError:
         return _TEXT_INDEXES
-    return int(reply.rows[0][0])
+    # A Distributed table has its indexes on the shards, where they are not seen from here.
+    return _TEXT_INDEXES if reply.rows[0][1] else int(reply.rows[0][0])
 
 
 async def _described_or_nothing(client: ClickHouse, table: TableName) -> dict[str, str]:

@@ -405,8 +405,9 @@ async def _group_selection(
         conditions.append("Strategy IN {strategies:Array(String)}")
         parameters["strategies"] = list(dict.fromkeys(strategies))
     where = " AND ".join(conditions)
+    # GLOBAL: over a Distributed table the list is made once and sent to the shards.
     condition = (
-        f"f.{{c_id:Identifier}} IN (SELECT InvestmentPortfolioID FROM {source.sql} WHERE {where})"
+        f"f.{{c_id:Identifier}} GLOBAL IN (SELECT InvestmentPortfolioID FROM {source.sql} WHERE {where})"
     )
     if chosen:
         condition = f"({condition} OR f.{{c_id:Identifier}} IN {{ids:Array({id_type(context.dataset)})}})"

@@ -19,9 +19,16 @@ client --multiquery < "$home/sql/catalogue.sql"
 rows="$(client --query "SELECT count() FROM $table")"
 if [ "$rows" = "0" ]; then
     # One block, so the table gets all rows or none.
+    # A shard of a cluster takes the portfolios of its own number only.
+    shard="${CLUSTER_SHARD:-}"
     gzip -dc "$home/demo.tsv.gz" \
+        | if [ -n "$shard" ]; then awk -F '\t' -v n="$shard" '$1 % 2 == n - 1'; else cat; fi \
         | client --input_format_parallel_parsing 0 --query "INSERT INTO $table FORMAT TabSeparated"
     client --multiquery < "$home/sql/text_index.sql"
+fi
+
+if [ -n "${CLUSTER_SHARD:-}" ]; then
+    client --multiquery < "$home/sql/cluster.sql"
 fi
 
 # Every time, so that a new password in .env takes effect on restart. Only its SHA-256

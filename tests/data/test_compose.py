@@ -16,6 +16,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 from typing import Any
 
 import pytest
@@ -143,13 +144,15 @@ def image(tmp_path: Path) -> Path:
 
 def test_services_images_and_order(compose: dict[str, Any]) -> None:
     services = compose["services"]
-    assert set(services) == {"clickhouse", "open-webui", "install"}
+    shards = {"clickhouse-shard-1", "clickhouse-shard-2"}
+    assert set(services) == {"clickhouse", "open-webui", "install", *shards}
+    assert all(services[name]["profiles"] == ["cluster"] for name in shards)
     healthy = {"condition": "service_healthy"}
     assert "depends_on" not in services["clickhouse"]
     assert services["open-webui"]["depends_on"] == {"clickhouse": healthy}
     assert services["install"]["depends_on"] == {"open-webui": healthy}
     assert services["install"]["image"] == services["open-webui"]["image"]
-    for name in ("clickhouse", "open-webui"):
+    for name in ("clickhouse", "open-webui", *shards):
         assert services[name]["healthcheck"]["test"][0] == "CMD"
         assert (ROOT / services[name]["build"]["dockerfile"]).is_file()
     for service in services.values():
@@ -266,6 +269,32 @@ def test_init_on_a_filled_table_renews_the_user_only(tmp_path: Path, image: Path
     assert not any(call["query"].startswith("INSERT") for call in calls)
     assert not any("MATERIALIZE INDEX" in call["stdin"] for call in calls)
     assert "ALTER USER portfolio_agent" in calls[-1]["stdin"]
+
+
+@pytest.mark.parametrize("shard", ["1", "2"])
+def test_a_shard_takes_its_own_portfolios_and_makes_the_distributed_tables(
+    tmp_path: Path, image: Path, shard: str
+) -> None:
+    calls = run_script(
+        "clickhouse-init.sh", tmp_path,
+        CLICKHOUSE_USER="boss", CLICKHOUSE_PASSWORD="a", AGENT_PASSWORD="b",
+        PORTFOLIO_HOME=str(image), CLUSTER_SHARD=shard,
+    )
+    (loaded,) = [call["stdin"] for call in calls if call["query"].startswith("INSERT")]
+    ids = {int(line.split("\t", 1)[0]) for line in loaded.splitlines()}
+    assert ids and all(number % 2 == int(shard) - 1 for number in ids)
+    assert any("ENGINE = Distributed(portfolio" in call["stdin"] for call in calls)
+
+
+def test_cluster_sql_shards_by_the_portfolio() -> None:
+    facts, *_others = data.statements("cluster.sql")
+    assert facts.endswith(
+        "Distributed(portfolio, Contribution, contribution_twr_1s_mcp, InvestmentPortfolioID)"
+    )
+    named = ElementTree.parse(COMPOSE / "clickhouse-cluster.xml").getroot()
+    hosts = [host.text for host in named.iter("host")]
+    assert hosts == ["clickhouse-shard-1", "clickhouse-shard-2"]
+    assert named.find("remote_servers/portfolio") is not None
 
 
 def test_init_without_a_password_stops_before_anything(tmp_path: Path, image: Path) -> None:

@@ -218,6 +218,11 @@ WITHOUT_TOOLS = (
     ("доходность " * 3000, "clarification_question", "слишком длинный"),
     ("абракадабра", "clarification_question", "подключите модель"),
     ("flurb the gribble", "clarification_question", "connect a model"),
+    ("Доходность всех портфелей кроме ДУ за 2025", "clarification_question", "кроме"),
+    ("Топ-3 ПИФа по доходности за 2025 с СЧА больше 3 млрд", "clarification_question", "больше"),
+    ("Доходность ДУ Горизонт Акции за первые 5 дней марта 2025", "clarification_question", "первые"),
+    ("доходность второго за 2025", "clarification_question", "второго"),
+    ("Отток ПИФ Горизонт Индекс 3 и 5 сентября 2025", "clarification_question", "число"),
 )
 
 
@@ -494,3 +499,33 @@ def test_http_unknown_address_is_404(address: str) -> None:
         urllib.request.urlopen(f"{address}/v1/embeddings", timeout=10)
     with caught.value as reply:
         assert reply.code == 404
+
+
+SPANS = (
+    ("Доходность ДУ Горизонт Акции с 1 по 10 сентября 2025", [("2025-09-01", "2025-09-10")]),
+    ("Return of Baltic Fixed Income, 1-10 September 2025", [("2025-09-01", "2025-09-10")]),
+    ("Приток ПИФ Горизонт Индекс 10-16 марта 2025", [("2025-03-10", "2025-03-16")]),
+    ("Доходность ДУ Горизонт Акции за 2 и 3 квартал 2025", [("2025-04-01", "2025-06-30"), ("2025-07-01", "2025-09-30")]),
+    ("Доходность ДУ Горизонт Акции за январь и март 2025", [("2025-01-01", "2025-01-31"), ("2025-03-01", "2025-03-31")]),
+    ("Доходность ДУ Горизонт Акции за неделю", [("2025-12-04", "2025-12-10")]),
+    ("Доходность ДУ Горизонт Акции с начала сентября 2025", [("2025-09-01", None)]),
+    ("Доходность ДУ Горизонт Акции после 10 марта 2025", [("2025-03-11", None)]),
+)
+
+
+@pytest.mark.parametrize(("question", "spans"), SPANS, ids=[item[0] for item in SPANS])
+def test_short_spans_are_read_whole(question: str, spans: list[tuple[str, str | None]]) -> None:
+    calls = calls_of(planned(question))
+    assert [(call["start_date"], call.get("end_date")) for call in calls] == spans
+
+
+def test_a_follow_up_without_a_year_keeps_the_year() -> None:
+    first = planned("Return of Meridian Global Equity in Q2 2024?")
+    then = planned("and in Q3?", {"question": "Return of Meridian Global Equity in Q2 2024?", "plan": first})
+    (call,) = calls_of(then)
+    assert (call["start_date"], call["end_date"]) == ("2024-07-01", "2024-09-30")
+
+
+def test_every_reply_says_what_answered() -> None:
+    for question in ("Доходность ДУ Горизонт Акции за 2024", "абракадабра", "Стоит ли покупать ПИФы?"):
+        assert "планировщик" in planned(question)["remark"]
