@@ -30,11 +30,12 @@ MONEY_LABELS = {
 # @low and @high fold the rows of one day; they are equal unless the rows contradict each other.
 _DAILY_MONEY = """
 SELECT id, d, currency, half, copies > 1 AS doubled,
-       ifNull(low != high, 0) OR (nulls > 0 AND nulls < copies) OR currency != other AS conflict,
+       ifNull(low != high, 0) OR (nulls > 0 AND nulls < copies) OR mixed AS conflict,
        if(conflict, NULL, low) AS amount
 FROM (
     SELECT f.{c_id:Identifier} AS id, toDate(f.{c_dt:Identifier}) AS d, count() AS copies,
-           min(@currency) AS currency, max(@currency) AS other, max(@half) AS half,
+           any(@currency) AS currency, max(@half) AS half,
+           min(cityHash64(@currency)) != max(cityHash64(@currency)) AS mixed,
            countIf(isNull(@money)) AS nulls, min(@money) AS low, max(@money) AS high
     FROM {t_db:Identifier}.{t_name:Identifier} AS f
     WHERE @condition AND @days
@@ -69,6 +70,13 @@ def money_expression(dataset: Dataset, column: str) -> str:
     return place
 
 
+def currency_expression(dataset: Dataset) -> str:
+    """Return the SQL of the currency of a row, '' where the table has none."""
+    if "Currency" not in dataset.money_columns:
+        return "''"
+    return "ifNull(toString(f.{c_Currency:Identifier}), '')"
+
+
 def _half_known(dataset: Dataset) -> str:
     into, out = money_expression(dataset, "Inflow"), money_expression(dataset, "Outflow")
     return f"isNull({into}) != isNull({out})"
@@ -83,12 +91,7 @@ def daily_money(dataset: Dataset, selection: Selection, column: str, days: str) 
     statement = (
         _DAILY_MONEY.replace("@money", money_expression(dataset, column))
         .replace("@half", _half_known(dataset) if column == "NetFlow" else "0")
-        .replace(
-            "@currency",
-            "ifNull(toString(f.{c_Currency:Identifier}), '')"
-            if "Currency" in dataset.money_columns
-            else "''",
-        )
+        .replace("@currency", currency_expression(dataset))
         .replace("@condition", selection.condition)
         .replace("@days", days)
     )

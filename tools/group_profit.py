@@ -13,12 +13,15 @@ from pydantic import Field
 
 from schemas.dataset import Dataset
 from schemas.language import Both
+from schemas.periods import Period
 from schemas.table import Column, Notice, Table
-from tools.catalogue import catalogue_relation
+from tools.catalogue import Fragment, catalogue_relation
 from tools.context import ToolContext
 from tools.flows import (
     IN_PERIOD,
+    currency_expression,
     daily_money,
+    money_expression,
     money_parameters,
 )
 from tools.registry import Operation
@@ -43,28 +46,94 @@ LOOK_BACK_DAYS = 31
 _WITH_DAYS_BEFORE = (
     f"f.{{c_dt:Identifier}} >= {{start:Date}} - {LOOK_BACK_DAYS} AND f.{{c_dt:Identifier}} < {{end:Date}} + 1"
 )
+# The last NAV before the day, and whether the last row with one contradicts itself.
+_EARLIER = """
+anyLast(toNullable(@nav)) OVER earlier AS before,
+ifNull(anyLast(if(isNull(@nav) AND NOT @unclear, NULL, @unclear)) OVER earlier, 0) AS contradicted"""
+_WINDOW = (
+    "WINDOW earlier AS (PARTITION BY id ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+)
+_WEIGHT = "if(isNull(before), 0, toFloat64(before) + toFloat64(ifNull(@inflow, 0))) AS weight"
+
+# Returns, NAV and inflow of one table in one reading.
+_TOGETHER = """
+SELECT id, d, currency, x, bad, conflict, contradicted OR i_unclear AS unclear, @weight
+FROM (
+    SELECT id, d, currency, nav, n_unclear, inflow, i_unclear,
+           ifNull(low != high, 0) OR (nulls > 0 AND nulls < copies) AS conflict,
+           if(conflict, NULL, low) AS x, @earlier,
+           ifNull(low < -1 OR isInfinite(low) OR isInfinite(high), 0) AS bad
+    FROM (
+        SELECT f.{c_id:Identifier} AS id, toDate(f.{c_dt:Identifier}) AS d, count() AS copies,
+               any(@currency) AS currency,
+               min(if(isNaN(@return), NULL, @return)) AS low, max(if(isNaN(@return), NULL, @return)) AS high,
+               countIf(isNull(@return) OR isNaN(@return)) AS nulls,
+               min(@nav_money) AS n_low, max(@nav_money) AS n_high, countIf(isNull(@nav_money)) AS n_nulls,
+               min(@in_money) AS i_low, max(@in_money) AS i_high, countIf(isNull(@in_money)) AS i_nulls,
+               ifNull(n_low != n_high, 0) OR (n_nulls > 0 AND n_nulls < copies)
+                   OR min(cityHash64(@currency)) != max(cityHash64(@currency)) AS n_unclear,
+               ifNull(i_low != i_high, 0) OR (i_nulls > 0 AND i_nulls < copies) AS i_unclear,
+               if(n_unclear, NULL, n_low) AS nav, if(i_unclear, NULL, i_low) AS inflow
+        FROM {t_db:Identifier}.{t_name:Identifier} AS f
+        WHERE @condition AND @days
+        GROUP BY id, d
+    )
+    @window
+)
+WHERE d >= {start:Date}
+"""
+# Returns of one table, NAV and inflow of another.
+_APART = """
+SELECT r.id AS id, r.d AS d, w.currency AS currency, r.x AS x, r.bad AS bad, r.conflict AS conflict,
+       w.unclear AS unclear, ifNull(w.weight, 0) AS weight
+FROM @returns AS r
+LEFT JOIN (
+    SELECT n.id AS id, n.d AS d, n.currency AS currency, n.contradicted OR i.conflict AS unclear,
+           n.before AS before, @weight
+    FROM (SELECT id, d, currency, @earlier FROM @nav_days @window) AS n
+    LEFT JOIN (SELECT id, d, amount, conflict FROM @inflow_days) AS i ON i.id = n.id AND i.d = n.d
+    WHERE n.d >= {start:Date}
+) AS w ON w.id = r.id AND w.d = r.d
+"""
 
 
-def _weights(dataset: Dataset, selection: Selection) -> str:
-    """Return the subquery id, d, currency, unclear, weight: last NAV before the day plus its inflow.
+def weighted_days(dataset: Dataset, selection: Selection, period: Period) -> Fragment:
+    """Return the subquery id, d, currency, x, bad, conflict, unclear, weight, in parentheses.
 
-    Without a NAV before, the weight is zero: the row is left out and told. `unclear` means that
-    the NAV or the inflow has contradictory rows.
+    The weight is the last NAV before the day plus the day's inflow; zero without such a NAV.
+    `unclear` means that the NAV or the inflow has contradictory rows.
     """
+    money = money_parameters(dataset, selection, period)
+    parameters = {**money, **return_parameters(dataset, selection, period)}
+    if not dataset.split:
+        filled = (
+            _TOGETHER.replace("@weight", _WEIGHT.replace("@inflow", "inflow"))
+            .replace("@earlier", _EARLIER.replace("@nav", "nav").replace("@unclear", "n_unclear"))
+            .replace("@return", "toFloat64(f.{c_twr:Identifier})")
+            .replace("@nav_money", money_expression(dataset, "NAV"))
+            .replace("@in_money", money_expression(dataset, "Inflow"))
+            .replace("@currency", currency_expression(dataset))
+            .replace("@condition", selection.condition)
+            .replace("@days", _WITH_DAYS_BEFORE)
+            .replace("@window", _WINDOW)
+        )
+        return Fragment(f"({filled})", parameters)
     nav = daily_money(dataset, selection, "NAV", _WITH_DAYS_BEFORE)
     inflow = daily_money(dataset, selection, "Inflow", IN_PERIOD)
-    return f"""(
-SELECT n.id AS id, n.d AS d, n.currency AS currency, n.contradicted OR i.conflict AS unclear,
-       if(isNull(n.before), 0, toFloat64(n.before) + toFloat64(ifNull(i.amount, 0))) AS weight
-FROM (
-    SELECT id, d, currency, anyLast(toNullable(amount)) OVER earlier AS before,
-           ifNull(anyLast(if(isNull(amount) AND NOT conflict, NULL, conflict)) OVER earlier, 0) AS contradicted
-    FROM {nav}
-    WINDOW earlier AS (PARTITION BY id ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-) AS n
-LEFT JOIN (SELECT id, d, amount, conflict FROM {inflow}) AS i ON i.id = n.id AND i.d = n.d
-WHERE n.d >= {{start:Date}}
-)"""
+    moved = {}
+    for name in ("c_id", "c_dt", "t_db", "t_name"):
+        nav = nav.replace(f"{{{name}:Identifier}}", f"{{m_{name}:Identifier}}")
+        inflow = inflow.replace(f"{{{name}:Identifier}}", f"{{m_{name}:Identifier}}")
+        moved[f"m_{name}"] = money[name]
+    filled = (
+        _APART.replace("@weight", _WEIGHT.replace("@inflow", "i.amount"))
+        .replace("@earlier", _EARLIER.replace("@nav", "amount").replace("@unclear", "conflict"))
+        .replace("@nav_days", nav)
+        .replace("@inflow_days", inflow)
+        .replace("@returns", daily_returns(selection))
+        .replace("@window", _WINDOW)
+    )
+    return Fragment(f"({filled})", {**parameters, **moved})
 
 
 async def get_group_profit(args: GroupArgs, context: ToolContext) -> Table:
@@ -77,16 +146,8 @@ async def get_group_profit(args: GroupArgs, context: ToolContext) -> Table:
     dataset = context.dataset
     source = catalogue_relation(dataset)
     column = "PortfolioType" if args.group_by == "type" else "Strategy"
-    parameters = {
-        **money_parameters(dataset, selection, period),
-        **return_parameters(dataset, selection, period),
-        **source.parameters,
-    }
-    weights = _weights(dataset, selection)
-    returns = daily_returns(selection)
-    if dataset.split:
-        weights, moved = _renamed(weights, money_parameters(dataset, selection, period))
-        parameters.update(moved)
+    days = weighted_days(dataset, selection, period)
+    parameters = {**source.parameters, **days.parameters}
     statement = f"""
 SELECT kind, currency, sum(day_portfolios_bad) AS bad_days, sum(day_missing) AS missing,
        argMinIf(day_bad_id, d, day_portfolios_bad > 0) AS bad_id, minIf(d, day_portfolios_bad > 0) AS bad_day,
@@ -104,12 +165,11 @@ FROM (
            minIf(id, isNotNull(x) AND weight <= 0) AS day_unweighted_id,
            sumIf(weight * x, isNotNull(x) AND weight > 0) / sumIf(weight, isNotNull(x) AND weight > 0) AS r
     FROM (
-        SELECT c.kind AS kind, if(w.currency = '', c.currency, w.currency) AS currency, r.id AS id, r.d AS d, r.x AS x,
-               r.bad AS bad, r.conflict AS conflict, ifNull(w.weight, 0) AS weight, w.unclear AS unclear
-        FROM {returns} AS r
+        SELECT c.kind AS kind, if(w.currency = '', c.currency, w.currency) AS currency, w.id AS id, w.d AS d,
+               w.x AS x, w.bad AS bad, w.conflict AS conflict, w.weight AS weight, w.unclear AS unclear
+        FROM {days.sql} AS w
         INNER JOIN (SELECT InvestmentPortfolioID AS id, {column} AS kind, Currency AS currency FROM {source.sql}) AS c
-            ON c.id = r.id
-        LEFT JOIN {weights} AS w ON w.id = r.id AND w.d = r.d
+            ON c.id = w.id
     )
     GROUP BY kind, currency, d
 )
@@ -152,15 +212,6 @@ GROUP BY kind, currency ORDER BY kind, currency
         notices=tuple(told),
         days=(period.start, period.end),
     )
-
-
-def _renamed(statement: str, parameters: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Give the money table's places names of their own, for a statement that reads both tables."""
-    moved: dict[str, Any] = {}
-    for name in ("c_id", "c_dt", "t_db", "t_name"):
-        statement = statement.replace(f"{{{name}:Identifier}}", f"{{m_{name}:Identifier}}")
-        moved[f"m_{name}"] = parameters[name]
-    return statement, moved
 
 
 def _group_notices(row: dict[str, Any], known: dict[Any, Any]) -> list[Notice]:
