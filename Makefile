@@ -6,7 +6,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --no-warn-script-loc
 
 # Lists of packages, in the order they are installed. Every list is complete, so pip resolves nothing.
 DEMO_LISTS := requirements/host.txt requirements/open-webui.txt requirements/sampledata.txt
-TEST_LISTS := requirements/test.txt
+TEST_LISTS := requirements/test.txt requirements/peers.txt
 CHECK_LISTS := requirements/check.txt
 
 # The first interpreter that runs and fits; a pyenv shim may be there and fail.
@@ -55,7 +55,7 @@ lock: .venv/bin/python ## compile requirements/*.txt anew, at the newest version
 	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 	    "$$1.in" -o "$$1.txt" "$${@:2}"; }; \
 	for name in host test check; do compile $$name; done; \
-	for name in open-webui sampledata; do compile $$name --no-deps; done
+	for name in open-webui sampledata peers; do compile $$name --no-deps; done
 
 clean: ## remove what was installed and made
 	rm -rf .venv .demo dist .mypy_cache .ruff_cache .pytest_cache
