@@ -67,6 +67,12 @@ def remember(answer: Answer) -> str:
     return f"\n\n[//]: # (portfolio-agent:{line})\n"
 
 
+def turn_of(answer: Answer) -> Turn | None:
+    """Return what an answer would leave for the next turn, None without a plan."""
+    found = _LINE.findall(remember(answer))
+    return _read_turn(found[-1]) if found else None
+
+
 def recall(messages: Sequence[Mapping[str, Any]]) -> Turn | None:
     """Return the last turn that an assistant message remembers; a damaged line counts as none."""
     for message in reversed(messages):

@@ -13,12 +13,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pipe.model import Messages, ModelReply, read_completion
+from schemas.clarification import Clarification
 from schemas.errors import AgentError, ConfigError, ModelTimeout, ModelUnavailable
-from schemas.language import Both
+from schemas.language import Both, Language
 
 host_log = logging.getLogger("portfolio_agent.host")
 
 Emitter = Callable[[dict[str, Any]], Awaitable[Any]]
+# Asks the page something and waits for its answer.
+Caller = Callable[[dict[str, Any]], Awaitable[Any]]
+
+# The shortest wait the host allows; a little more for the way there and back.
+_CARD_MS = 60_000
+_CARD_PATIENCE_S = 75
 
 
 class HostModel:
@@ -217,3 +224,38 @@ async def attach_file(
         if asyncio.iscoroutine(linked):
             await linked
     return f"/api/v1/files/{file_id}/content"
+
+
+async def ask_in_card(caller: Caller | None, question: Clarification, language: Language) -> str:
+    """Return what the person chose or wrote in the host's choice card, "" without an answer.
+
+    The option's number is returned for a choice. A page that is closed, or shows another chat,
+    gives no answer: the host cancels the card, at the latest when its time is over.
+    """
+    if caller is None or len(question.options) < 2:
+        return ""
+    card = {
+        "id": "choice",
+        "header": Both("Уточнение", "Which one").to(language),
+        "question": question.question.to(language),
+        "options": [
+            {"label": option.label.to(language), "description": option.detail.to(language)}
+            for option in question.options
+        ],
+        "allow_other": True,
+    }
+    data = {"questions": [card], "allow_other": True, "timeout_ms": _CARD_MS}
+    try:
+        async with asyncio.timeout(_CARD_PATIENCE_S):
+            reply = await caller({"type": "request:user_input", "data": data})
+        answer = reply["answers"]["choice"]
+        if answer["type"] == "other":
+            return str(answer["text"]).strip()
+        number = int(answer["option_index"]) + 1
+    except TimeoutError:
+        return ""
+    except Exception as error:
+        # Whatever a page sends back, the question is still there as text.
+        host_log.debug("choice card: %s", type(error).__name__)
+        return ""
+    return str(number) if 1 <= number <= len(question.options) else ""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,9 +14,9 @@ from pydantic import BaseModel, Field
 
 from pipe.agent import answer_question
 from pipe.files import attach_tables
-from pipe.memory import recall, text_of
+from pipe.memory import recall, text_of, turn_of
 from pipe.model import ChatModel, ExternalModel
-from pipe.openwebui import Emitter, HostModel, choose_model, emit_status
+from pipe.openwebui import Caller, Emitter, HostModel, ask_in_card, choose_model, emit_status
 from pipe.render import render_answer
 from pipe.tasks import answer_task
 from pipe.workplaces import workplace_for
@@ -23,10 +24,21 @@ from schemas.errors import AgentError
 from schemas.events import Progress
 from schemas.language import Both, Language, detect_language
 from schemas.settings import PortfolioValves, Settings
+from schemas.state import Answer
 
 pipe_log = logging.getLogger("portfolio_agent")
 
 FUNCTION_ID = "portfolio_agent"
+# Cards in a row for one question: two names, say, and a type.
+_MOST_CARDS = 3
+
+
+@dataclass(frozen=True)
+class Page:
+    """The way to the page that asked; nothing where there is no page."""
+
+    emitter: Emitter | None = None
+    caller: Caller | None = None
 
 
 class Pipe:
@@ -50,6 +62,7 @@ class Pipe:
         __user__: dict[str, Any] | None = None,
         __request__: Any = None,
         __event_emitter__: Emitter | None = None,
+        __event_call__: Caller | None = None,
         __metadata__: dict[str, Any] | None = None,
         __task__: str | None = None,
         __task_body__: dict[str, Any] | None = None,
@@ -59,7 +72,8 @@ class Pipe:
             return answer_task(str(__task__), {**body, "task_body": __task_body__ or {}})
         user, metadata = dict(__user__ or {}), dict(__metadata__ or {})
         settings = Settings(**{**self.valves.model_dump(), **_personal(user)})
-        stream = self._answer(body, settings, user, metadata, __request__, __event_emitter__)
+        page = _page(metadata, __event_emitter__, __event_call__)
+        stream = self._answer(body, settings, user, metadata, __request__, page)
         if body.get("stream"):
             return stream
         return "".join([piece async for piece in stream if isinstance(piece, str)])
@@ -71,26 +85,35 @@ class Pipe:
         user: Mapping[str, Any],
         metadata: Mapping[str, Any],
         request: Any,
-        emitter: Emitter | None,
+        page: Page,
     ) -> AsyncIterator[str]:
         messages = list(body.get("messages") or [])
         question = _typed_question(messages, metadata)
         language: Language = _language(settings, question)
-        live = emitter if metadata.get("chat_id") and metadata.get("session_id") else None
+        live = page.emitter
         try:
             place = await workplace_for(settings)
             model = await _model(settings, request, user, metadata)
-            async for event in answer_question(
-                question,
-                model=model,
-                place=place,
-                settings=settings,
-                today=datetime.now().astimezone().date(),
-                previous=recall(messages[:-1]),
-            ):
-                if isinstance(event, Progress):
-                    await emit_status(live, event.text.to(language), done=False)
-                    continue
+            words, previous = question, recall(messages[:-1])
+            event: Answer | None = None
+            for _round in range(_MOST_CARDS + 1):
+                async for told in answer_question(
+                    words,
+                    model=model,
+                    place=place,
+                    settings=settings,
+                    today=datetime.now().astimezone().date(),
+                    previous=previous,
+                ):
+                    if isinstance(told, Progress):
+                        await emit_status(live, told.text.to(language), done=False)
+                    else:
+                        event = told
+                words = await _asked_in_card(event, page, settings, language)
+                if not words or event is None:
+                    break
+                previous = turn_of(event)
+            if event is not None:
                 links = await attach_tables(event, settings, language, request, user, metadata)
                 text = await asyncio.to_thread(
                     render_answer, event, settings, language, files=links
@@ -109,6 +132,25 @@ class Pipe:
                 f"Внутренняя ошибка {number}: сообщите номер администратору.",
                 f"Internal error {number}: tell the number to the administrator.",
             ).to(language)
+
+
+def _page(metadata: Mapping[str, Any], emitter: Emitter | None, caller: Caller | None) -> Page:
+    """Return the page of the call; a plain API call has functions that lead nowhere."""
+    if metadata.get("chat_id") and metadata.get("session_id"):
+        return Page(emitter, caller)
+    return Page()
+
+
+async def _asked_in_card(
+    event: Answer | None, page: Page, settings: Settings, language: Language
+) -> str:
+    """Return the words the person chose in a card, "" where there is nothing to ask or no answer."""
+    question = event.clarification if event is not None else None
+    if question is None or not question.options or not settings.CHOICE_CARD or page.caller is None:
+        return ""
+    waiting = Both("Жду выбора в карточке над полем ввода", "Waiting for a choice in the card above")
+    await emit_status(page.emitter, waiting.to(language), done=False)
+    return await ask_in_card(page.caller, question, language)
 
 
 def _last_status(status: str) -> Both:

@@ -69,6 +69,10 @@ class PortfolioValves(BaseModel):
     RECEIPT: bool = Field(
         default=True, description="Add the collapsed block with the plan, the names and the SQL."
     )
+    CHOICE_CARD: bool = Field(
+        default=True,
+        description="Ask which portfolio is meant in a card above the input box, where the page is open.",
+    )
     RAW_SQL: bool = Field(
         default=True, description="Let the planner write SELECT statements of its own."
     )

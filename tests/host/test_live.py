@@ -58,8 +58,13 @@ def test_an_ordinary_user_asks_over_rest(live: LiveHost) -> None:
     assert "| 10.12.2025 |" in text
 
 
-async def ask_over_websocket(live: LiveHost, question: str) -> tuple[list[tuple[str, bool]], dict[str, Any]]:
-    """Ask as the page does; return the statuses and the stored message."""
+async def ask_over_websocket(
+    live: LiveHost, question: str, *, card: Any = None
+) -> tuple[list[tuple[str, bool]], dict[str, Any]]:
+    """Ask as the page does; return the statuses and the stored message.
+
+    `card` is what the page answers a choice card with; None: as a page that cancels it.
+    """
     import socketio
 
     client = socketio.AsyncClient()
@@ -67,13 +72,16 @@ async def ask_over_websocket(live: LiveHost, question: str) -> tuple[list[tuple[
     statuses: list[tuple[str, bool]] = []
 
     @client.on("events")
-    async def hear(event: dict[str, Any], *_rest: Any) -> None:
+    async def hear(event: dict[str, Any], *_rest: Any) -> Any:
         data = event["data"]
         inner = data.get("data") or {}
         if data.get("type") == "status":
             statuses.append((inner["description"], bool(inner.get("done"))))
         if data.get("type") == "chat:active" and not inner.get("active"):
             over.set()
+        if data.get("type") == "request:user_input":
+            return card or {"status": "cancelled", "answers": {}}
+        return None
 
     await client.connect(
         live.address,
@@ -141,6 +149,38 @@ async def test_the_page_path_tells_statuses_and_keeps_the_answer(live: LiveHost)
     assert "/api/v1/files/" in message["content"]
     assert message["done"] is True
     assert message["title"].startswith("Таблица по дням")
+
+
+ASKING = (
+    '{"steps": [{"id": "r", "tool": "profit_tool", "show_data": true, "args": {"operation": '
+    '"get_profit_of_portfolio", "portfolio_names": ["Меридиан Облигации"], '
+    '"start_date": "2024-01-01", "end_date": "2024-12-31"}}]}'
+)
+
+
+async def test_a_choice_in_the_card_goes_on_at_once(live: LiveHost) -> None:
+    live.model.replies.append(ASKING)
+    before = len(live.model.requests)
+
+    statuses, message = await ask_over_websocket(
+        live,
+        "Доходность Меридиан Облигации за 2024",
+        card={"status": "answered", "answers": {"choice": {"type": "option", "option_index": 1}}},
+    )
+
+    assert ("Жду выбора в карточке над полем ввода", False) in statuses
+    assert statuses[-1] == ("Готово", True)
+    assert "PIF-000204" in message["content"].split("<details>")[0]
+    assert len(live.model.requests) == before + 1
+
+
+async def test_a_card_nobody_answers_leaves_the_question_as_text(live: LiveHost) -> None:
+    live.model.replies.append(ASKING)
+
+    statuses, message = await ask_over_websocket(live, "Доходность Меридиан Облигации за 2024")
+
+    assert statuses[-1] == ("Нужно уточнение", True)
+    assert "1. ДУ Меридиан Облигации" in message["content"]
 
 
 async def test_two_users_at_once_never_see_each_others_statuses(live: LiveHost) -> None:

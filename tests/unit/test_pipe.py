@@ -70,6 +70,69 @@ async def test_the_answer_of_the_next_turn_continues_the_plan(
     assert len(scripted_model.requests) == 1
 
 
+CARD_ANSWERS: dict[str, tuple[Any, str]] = {
+    "option": ({"status": "answered", "answers": {"choice": {"type": "option", "option_index": 1}}}, "PIF-000204"),
+    "other": ({"status": "answered", "answers": {"choice": {"type": "other", "text": "DU-000105"}}}, "DU-000105"),
+    "cancelled": ({"status": "cancelled", "answers": {}}, "1. ДУ Меридиан Облигации"),
+    "disconnected": ({"error": "Client session disconnected."}, "1. ДУ Меридиан Облигации"),
+    "nothing": (None, "1. ДУ Меридиан Облигации"),
+    "no_such_option": (
+        {"status": "answered", "answers": {"choice": {"type": "option", "option_index": 40}}},
+        "1. ДУ Меридиан Облигации",
+    ),
+    "an_exception": (RuntimeError("gone"), "1. ДУ Меридиан Облигации"),
+}
+
+
+@pytest.mark.parametrize("kind", CARD_ANSWERS)
+async def test_the_choice_card_answers_or_leaves_the_text(
+    pipe: Pipe, scripted_model: ScriptedModel, kind: str
+) -> None:
+    reply, shown = CARD_ANSWERS[kind]
+    cards: list[dict[str, Any]] = []
+
+    async def page(event: dict[str, Any]) -> Any:
+        cards.append(event)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    async def ignore(_event: dict[str, Any]) -> None:
+        return None
+
+    scripted_model.replies.append(AMBIGUOUS)
+    answer = await pipe.pipe(
+        asked("Доходность Меридиан Облигации за 2024"),
+        __metadata__={"chat_id": "c", "session_id": "s"},
+        __event_emitter__=ignore,
+        __event_call__=page,
+    )
+
+    assert shown in answer.split("<details>")[0]
+    assert len(scripted_model.requests) == 1
+    assert [card["type"] for card in cards] == ["request:user_input"]
+    assert len(cards[0]["data"]["questions"][0]["options"]) == 4
+
+
+async def test_without_a_page_no_card_is_asked_for(pipe: Pipe, scripted_model: ScriptedModel) -> None:
+    async def page(_event: dict[str, Any]) -> Any:
+        raise AssertionError("there is no page")
+
+    scripted_model.replies.append(AMBIGUOUS)
+    answer = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"), __metadata__={}, __event_call__=page)
+    assert "1. ДУ Меридиан Облигации" in answer
+
+
+async def test_the_same_words_keep_the_choice_in_a_chat(pipe: Pipe, scripted_model: ScriptedModel) -> None:
+    scripted_model.replies += [AMBIGUOUS, AMBIGUOUS]
+    question = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
+    chosen = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024", question, "2"))
+    again = await pipe.pipe(
+        asked("Доходность Меридиан Облигации за 2024", question, "2", chosen, "а доходность Меридиан Облигации за 2024?")
+    )
+    assert "PIF-000204" in again.split("<details>")[0]
+
+
 async def test_no_cell_reaches_the_model(pipe: Pipe, scripted_model: ScriptedModel) -> None:
     scripted_model.replies.append(AMBIGUOUS)
     first = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
