@@ -140,9 +140,13 @@ def answer_to_json(answer: Answer, language: Language) -> dict[str, Any]:
     }
 
 
+_WORDS = {None: "null", True: "true", False: "false"}
+_json_text = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def whole_text(text: str) -> str:
     """Return the text with halves of surrogate pairs, which no encoding has, as question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def dumps(value: Any) -> str:
@@ -151,20 +155,22 @@ def dumps(value: Any) -> str:
     NaN and infinities become null: they are not JSON. What JSON has no form for becomes text.
     """
     if isinstance(value, str):
-        return json.dumps(whole_text(value), ensure_ascii=False)
-    if value is None or isinstance(value, bool | int):
-        return json.dumps(value, ensure_ascii=False)
+        return _json_text(whole_text(value))
+    if value is None or isinstance(value, bool):
+        return _WORDS[value]
+    if isinstance(value, int):
+        return int.__repr__(value)
     if isinstance(value, float):
-        return json.dumps(value) if math.isfinite(value) else "null"
+        return float.__repr__(value) if math.isfinite(value) else "null"
     if isinstance(value, Decimal):
         return format(value, "f") if value.is_finite() else "null"
     if isinstance(value, datetime | date):
-        return json.dumps(value.isoformat())
+        return f'"{value.isoformat()}"'
     if isinstance(value, UUID):
         return json.dumps(str(value))
     if isinstance(value, Mapping):
         inner = ", ".join(
-            f"{json.dumps(whole_text(str(key)), ensure_ascii=False)}: {dumps(item)}"
+            f"{_json_text(whole_text(str(key)))}: {dumps(item)}"
             for key, item in value.items()
         )
         return "{" + inner + "}"

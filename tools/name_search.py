@@ -85,13 +85,13 @@ _ROWS_OF = (
     f"SELECT {_FOUND_COLUMNS} FROM {_CATALOGUE} "
     "WHERE InvestmentPortfolioID IN {some:Array(id_type)} ORDER BY LastDt DESC, FirstDt DESC"
 )
-_WORDS = "{cat_db:Identifier}.{words_table:Identifier}"
+_WORDS_TABLE = "{cat_db:Identifier}.{words_table:Identifier}"
 _NEAR_WORDS = (
-    f"SELECT DISTINCT Word FROM {_WORDS} WHERE hasAny(Pieces, {{pieces:Array(String)}}) "
+    f"SELECT DISTINCT Word FROM {_WORDS_TABLE} WHERE hasAny(Pieces, {{pieces:Array(String)}}) "
     f"LIMIT {_MOST_WORDS}"
 )
 _PARTS = (
-    f"SELECT DISTINCT Word FROM {_WORDS} WHERE Word IN {{parts:Array(String)}}{{beginnings}} "
+    f"SELECT DISTINCT Word FROM {_WORDS_TABLE} WHERE Word IN {{parts:Array(String)}}{{beginnings}} "
     f"LIMIT {_MOST_WORDS}"
 )
 

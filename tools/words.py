@@ -216,15 +216,16 @@ def fit(asked: Words, stored: Words, *, stored_type: str) -> Fit | None:
     must be the same: one letter there makes another person or another portfolio.
     """
     own_types = {*stored.types, *stored_type.split()}
-    if not asked.names or (asked.types and not set(asked.types) <= own_types):
+    if not asked.names or not stored.names or (asked.types and not set(asked.types) <= own_types):
         return None
     rigid_asked, rigid_stored = rigid_words(asked.names), rigid_words(stored.names)
     if rigid_asked - rigid_stored:
         return None
     best = _fit_by_words(asked.names, stored.names)
     if rigid_asked == rigid_stored:
-        whole = edits(" ".join(asked.names), " ".join(stored.names), limit=2)
-        if whole <= 2 and (best is None or best.missing or whole < best.edits):
+        mine, other = " ".join(asked.names), " ".join(stored.names)
+        whole = edits(mine, other, limit=2)
+        if whole <= _allowed(min(len(mine), len(other))) and (best is None or best.missing or whole < best.edits):
             best = Fit(whole, 0, stored.letters)
     return best
 

@@ -284,6 +284,13 @@ async def test_case_does_not_decide_between_a_name_and_anothers_code(odd: PlanRu
     assert {option.value for option in answer.clarification.options} == {"t-2", "t-3"}
 
 
+async def test_a_name_nobody_has_fits_no_nameless_or_short_one(odd: PlanRunner) -> None:
+    answer = await odd.step("cashflow_tool", "get_nav", portfolio_names=["Zzzqqq"], **SPAN)
+    assert answer.status == "clarification"
+    assert answer.clarification is not None
+    assert "не найден" in answer.clarification.question.ru
+
+
 async def test_null_names_and_codes_do_not_stop_the_search(odd: PlanRunner) -> None:
     answer = await odd.step("cashflow_tool", "get_nav", portfolio_names=["Половиный"], **SPAN)
     assert record(answer)["PortfolioCode"] == "HALF"
