@@ -90,7 +90,7 @@ LIMIT {{limit:UInt32}}
             Notice(
                 "left_out",
                 Both(
-                    f"Не вошли {rows[0]['left_out']} портфелей без достоверной доходности: {some}.",
+                    f"Не вошли портфели без достоверной доходности ({rows[0]['left_out']}): {some}.",
                     f"{rows[0]['left_out']} portfolios without a sound return are left out: {some}.",
                 ),
             )
