@@ -5,6 +5,7 @@ Finding is generous, deciding is strict: what is found here is only offered to t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -26,7 +27,8 @@ from tools.spellings import (
 )
 from tools.words import Words, pieces, rigid_words, root_letters, stem, word_cost, words_of
 
-MAX_CANDIDATES = 50
+MAX_CANDIDATES = 20
+_OFFERED = 10
 _MOST_NAMESAKES = 500
 _MOST_WORDS = 3000
 _MOST_ASKED = 12
@@ -74,12 +76,13 @@ _EXACT_IDS = (
 _SOME_IDS = (
     f"SELECT InvestmentPortfolioID FROM {_CATALOGUE} WHERE {{condition}} LIMIT {MAX_CANDIDATES + 1}"
 )
-# Sorting costs more than finding, so it waits until there is too much to take all. Whole names
-# have the fewest words, so they come before names with more in them.
-_FIRST_IDS = (
-    f"SELECT InvestmentPortfolioID, count() OVER () FROM {_CATALOGUE} WHERE {{condition}} "
-    f"ORDER BY NameLength, InvestmentPortfolioID LIMIT {MAX_CANDIDATES}"
+# With too many to take all, a question is certain: short names are offered, whole ones among them.
+# Sorting all would cost more than finding them.
+_SHORT_IDS = (
+    f"SELECT InvestmentPortfolioID FROM {_CATALOGUE} WHERE {{condition}} "
+    f"AND NameLength <= {{longest:UInt16}} LIMIT {_OFFERED}"
 )
+_HOW_MANY = f"SELECT count() FROM {_CATALOGUE} WHERE {{condition}}"
 # Few rows, so they are grouped here: planning an aggregation costs more than reading them.
 _ROWS_OF = (
     f"SELECT {_FOUND_COLUMNS} FROM {_CATALOGUE} "
@@ -174,16 +177,23 @@ class NameSearch:
         """Return names with a variant of every word in one of the lists wanted."""
         if not wanted:
             return Candidates()
-        condition, parameters = _condition(wanted, with_types=False)
-        reply = await self._of_catalogue(_SOME_IDS.replace("{condition}", condition), parameters)
-        if len(reply.rows) <= MAX_CANDIDATES:
-            ids = list(dict.fromkeys(row[0] for row in reply.rows))
-            return await self._by_ids(ids, len(ids))
-        condition, parameters = _condition(wanted, with_types=True)
-        reply = await self._of_catalogue(_FIRST_IDS.replace("{condition}", condition), parameters)
-        ids = list(dict.fromkeys(row[0] for row in reply.rows))
-        left_out = reply.rows[0][1] - len(reply.rows) if reply.rows else 0
-        return await self._by_ids(ids, len(ids) + left_out)
+        condition = ""
+        parameters: dict[str, Any] = {}
+        for with_types in (False, True) if any(each.types for each in wanted) else (False,):
+            condition, parameters = _condition(wanted, with_types=with_types)
+            reply = await self._of_catalogue(_SOME_IDS.replace("{condition}", condition), parameters)
+            if len(reply.rows) <= MAX_CANDIDATES:
+                ids = list(dict.fromkeys(row[0] for row in reply.rows))
+                return await self._by_ids(ids, len(ids))
+        longest = max(len(each.variants) + len(each.types) for each in wanted)
+        counted, short = await asyncio.gather(
+            self._of_catalogue(_HOW_MANY.replace("{condition}", condition), parameters),
+            self._of_catalogue(
+                _SHORT_IDS.replace("{condition}", condition), {**parameters, "longest": longest + 1}
+            ),
+        )
+        ids = list(dict.fromkeys(row[0] for row in (*short.rows, *reply.rows)))[:_OFFERED]
+        return await self._by_ids(ids, max(int(counted.rows[0][0]), len(ids)))
 
     async def _parts(self, words: Sequence[str]) -> list[str]:
         """Return words of the catalogue that begin with one of these or are a part of one."""

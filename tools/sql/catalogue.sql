@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS Contribution.portfolio_catalogue
 ENGINE = AggregatingMergeTree
 ORDER BY (InvestmentPortfolioID, Portfolio, PortfolioCode, PortfolioClientCode,
           PortfolioType, Strategy, Currency)
-SETTINGS index_granularity = 1024;
+SETTINGS index_granularity = 256;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS Contribution.portfolio_catalogue_mv
 TO Contribution.portfolio_catalogue
