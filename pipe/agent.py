@@ -234,13 +234,24 @@ def _prompt(
         for item in operations
     ]
     return render_planner_prompt(
-        operations=describe_operations(offered),
+        operations=describe_operations(offered) + _columns_for_sql(place, settings),
         periods=named_periods(context.today, context.last_day, context.data),
         today=context.today,
         last_day=context.last_day,
         previous=(previous.question, previous.plan) if previous else None,
         question=question,
     )
+
+
+def _columns_for_sql(place: Workplace, settings: Settings) -> str:
+    """Return the table and its columns, for the planner that writes a SELECT of its own."""
+    if not settings.RAW_SQL:
+        return ""
+    dataset = place.dataset
+    lines = [f"\nTable for run_select_query: {dataset.table} ({', '.join(dataset.columns.values())})"]
+    if dataset.split:
+        lines.append(f"\nand {dataset.money_table} ({', '.join(dataset.money_columns.values())})")
+    return "".join(lines)
 
 
 async def _continued(
@@ -252,6 +263,9 @@ async def _continued(
     option = chosen_option(words, previous.options)
     if option is not None:
         return previous.plan, {**previous.choices, previous.asked_about: option.value}
+    if previous.options and re.fullmatch(r"\W*\d{1,3}\W*", words):
+        # A number no option has: the same question again, not whatever has that id.
+        return previous.plan, dict(previous.choices)
     if previous.subject == "portfolio" and len(words) <= 80:
         context = await place.context(settings, today, {})
         found = await context.resolver.resolve(words)
@@ -280,7 +294,7 @@ async def run_plan(
     context = await place.context(settings, today, choices)
     results: dict[str, StepResult] = {}
     said = list(corrections)
-    current = plan
+    current = as_run = plan
     seen_errors: set[tuple[str, str]] = set()
     for attempt in range(settings.MAX_REPLANS + 1):
         facts = place.circumstances(settings, frozenset(_named(results)))
@@ -317,7 +331,7 @@ async def run_plan(
         failed = [item for item in results.values() if item.error is not None]
         asking = next((f.error for f in failed if isinstance(f.error, ClarificationNeeded)), None)
         if asking is not None:
-            yield _asked(asking, plan, question, choices, list(results.values()), said, calls)
+            yield _asked(asking, as_run, question, choices, list(results.values()), said, calls)
             return
         repairable = [item for item in failed if item.error and item.error.remedy == "model"]
         fingerprints = {(item.tool, item.error.text.en) for item in repairable if item.error}
@@ -345,9 +359,12 @@ async def run_plan(
         said.extend(planned.corrections)
         results = kept
         current = planned.plan
+        # What the next turn goes on from: finished steps and the new ones.
+        finished = tuple(step for step in as_run.steps if step.id in kept)
+        as_run = current.model_copy(update={"steps": (*finished, *current.steps)})
     yield Progress(Both("Собираю таблицу", "Joining the table"))
     yield await asyncio.to_thread(
-        _finished, list(results.values()), plan, question, choices, said, calls
+        _finished, list(results.values()), as_run, question, choices, said, calls
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pipe.workplaces import workplace_for
 from schemas.dataset import LOGICAL_COLUMNS
 from schemas.errors import AgentError
@@ -56,14 +58,32 @@ async def check_setup(settings: Settings) -> list[Line]:
     return lines
 
 
+_WRITES = re.compile(r"\b(?:ALL|INSERT|ALTER|CREATE|DROP|TRUNCATE|OPTIMIZE|FILE|URL|REMOTE|S3)\b")
+
+
 async def _readonly(settings: Settings) -> Line:
+    """Look at what the user was granted: the session's own `readonly` is set by us and proves nothing."""
     place = await workplace_for(settings)
-    reply = await place.client.query("SELECT toString(getSetting('readonly'))")
-    value = reply.rows[0][0]
+    if place.client.address.embedded_path is not None:
+        return (
+            None,
+            Both(
+                "Встроенная база: прав у неё нет, от записи защищают сессия только для чтения и наши проверки.",
+                "The embedded database has no rights: a read-only session and our own checks guard it.",
+            ),
+        )
+    try:
+        grants = [str(row[0]) for row in (await place.client.query("SHOW GRANTS FINAL")).rows]
+    except AgentError:
+        return (
+            None,
+            Both("Права пользователя узнать не удалось.", "The user's rights could not be read."),
+        )
+    may_write = any(_WRITES.search(line) for line in grants)
     return (
-        value in ("1", "2"),
-        Both("Соединение только для чтения.", "The connection is read-only.")
-        if value in ("1", "2")
+        not may_write,
+        Both("Пользователь базы только читает.", "The database user only reads.")
+        if not may_write
         else Both(
             "Соединение может писать: дайте пользователю права только на чтение "
             "(tools/sql/readonly_user.sql).",

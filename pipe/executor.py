@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping
 from graphlib import TopologicalSorter
 from typing import Any
 
+from pydantic import BaseModel
+
 from pipe.validation import dependencies
 from schemas.errors import AgentError, InvalidArgs, QueryTimeout, ToolError
 from schemas.language import Both
 from schemas.plan import Plan, Step
-from schemas.references import Reference, substitute
+from schemas.references import Reference, references_in, substitute
 from schemas.state import StepResult
 from schemas.table import Table
 from tools.context import ToolContext
-from tools.registry import Registry, read_args
+from tools.registry import Operation, Registry, read_args
 from tools.selection import SelectedIds
 
 _PORTFOLIO_COLUMNS = frozenset(
@@ -91,7 +93,7 @@ async def _run_step(
             key: _filled_argument(key, value, named) for key, value in step.args.items()
         }
         async with asyncio.timeout(context.settings.STEP_TIMEOUT_S * 2 + 5):
-            table = await operation.run(read_args(operation, args), context)
+            table = await operation.run(_read_filled(operation, step, args), context)
     except TimeoutError:
         error = QueryTimeout(
             Both("Шаг не уложился в отведённое время.", "The step did not finish in time.")
@@ -109,6 +111,21 @@ async def _run_step(
         queries=tuple(context.queries),
         duration_s=time.monotonic() - began,
     )
+
+
+def _read_filled(operation: Operation, step: Step, args: Mapping[str, Any]) -> BaseModel:
+    """Read the arguments; what the model is told of a wrong one never holds a cell."""
+    try:
+        return read_args(operation, args)
+    except InvalidArgs as error:
+        if not any(references_in(step.args)):
+            raise
+        filled = [key for key, value in step.args.items() if any(references_in(value))]
+        raise InvalidArgs(
+            error.text,
+            for_model=f"{operation.name}: what the references in {', '.join(filled)} give does not "
+            "fit, or another argument is wrong",
+        ) from None
 
 
 def _plain(value: Any) -> Any:

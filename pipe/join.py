@@ -106,8 +106,12 @@ def _joined(group: list[StepResult]) -> Table:
                         cells[column.name] = row[place]
                 elif column.name in names:
                     cells[names[column.name].name] = row[place]
-    if len({len(table.rows) for table in tables}) > 1 or len(order) > len(first.rows):
+    own, later = order[: len(first.rows)], order[len(first.rows) :]
+    if own == sorted(own, key=_sortable):
         order.sort(key=_sortable)
+    else:
+        # A ranking keeps its order; what only later results have follows.
+        order = [*own, *sorted(later, key=_sortable)]
     keys = [column for column in first.columns if column.role == "key"]
     identity = _identity_order(keys, attributes)
     _fill_attributes(rows, key_names, attributes)

@@ -48,12 +48,13 @@ class Turn:
 
 def remember(answer: Answer) -> str:
     """Return the invisible line for an answer that has a plan, empty otherwise."""
-    if answer.plan is None or not answer.plan.steps:
+    plan = answer.plan
+    if plan is None or not (plan.steps or plan.clarification_question):
         return ""
     asked: Clarification | None = answer.clarification
     data: dict[str, Any] = {
         "question": answer.question[:2000],
-        "plan": answer.plan.model_dump(mode="json"),
+        "plan": plan.model_dump(mode="json"),
         "choices": dict(answer.choices),
     }
     if asked is not None:
@@ -119,6 +120,7 @@ _ORDINALS = {
     "перв": 1, "втор": 2, "трет": 3, "четв": 4, "пят": 5, "шест": 6, "седьм": 7,
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
 }
+_COUNTED = frozenset("вариант портфель из option one portfolio".split())
 _YES = frozenset({"да", "ага", "верно", "yes", "y", "ok", "ок"})
 
 
@@ -147,7 +149,7 @@ def _number_of(words: str) -> int | None:
     if bare:
         return int(bare.group(1))
     parts = words.split()
-    if len(parts) <= 2:
+    if len(parts) == 1 or (len(parts) == 2 and parts[1] in _COUNTED):
         for stem, number in _ORDINALS.items():
             if parts[0].startswith(stem):
                 return number

@@ -36,7 +36,7 @@ _OPERATION_KEYS = ("operation", "op", "method", "action", "function", "tool_name
 # What a step may say beside its arguments; anything else was meant as an argument.
 _STEP_KEYS = frozenset(
     """
-    id tool name type save_as show_data description reason thought comment title depends_on
+    id tool name save_as show_data description reason thought comment title depends_on
     dependencies needs
     """.split()
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
+from decimal import Decimal
 from typing import Any
 
 from pipe.format import escape, format_cell
@@ -228,7 +230,12 @@ def _spreadsheet(cell: Any, language: Language) -> str:
         return str(cell).lower()
     if isinstance(cell, int):
         return str(cell)
-    text = json.loads(dumps([cell]))[0] if isinstance(cell, float) else cell
-    shown = repr(text) if isinstance(text, float) else str(text)
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return ""
+    if isinstance(cell, float | Decimal):
+        # Never with an exponent: a spreadsheet in Russian would take it for text.
+        shown = format(Decimal(repr(cell)) if isinstance(cell, float) else cell, "f")
+    else:
+        shown = str(cell)
     number = shown.lstrip("-").replace(".", "", 1).isdigit()
     return shown.replace(".", ",") if language == "ru" and number else shown

@@ -85,7 +85,9 @@ class Dataset:
 
     def has(self, *names: str) -> bool:
         """Say whether the logical columns exist."""
-        return all(name in self.columns or name in self.money_columns for name in names)
+        return all(
+            name in (self.money_columns if name in MONEY_COLUMNS else self.columns) for name in names
+        )
 
 
 def parse_columns(text: str) -> dict[str, str]:

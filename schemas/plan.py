@@ -33,9 +33,26 @@ class Entities(BaseModel):
     )
     @classmethod
     def _one_is_a_list(cls, value: object) -> object:
-        if value is None:
+        if value is None or isinstance(value, bool | dict):
             return ()
-        return (value,) if isinstance(value, str) else value
+        if isinstance(value, list | tuple):
+            return tuple(str(item) for item in value if isinstance(item, str | int | float))
+        return (str(value),)
+
+    @field_validator("metric", "portfolio_hint", "start_date", "end_date", mode="before")
+    @classmethod
+    def _only_a_text(cls, value: object) -> object:
+        """Read what drives nothing leniently: a plan is not refused for it."""
+        if isinstance(value, list | tuple):
+            return ", ".join(str(item) for item in value) or None
+        if value is None or isinstance(value, bool | dict):
+            return None
+        return str(value)
+
+    @field_validator("by_date", mode="before")
+    @classmethod
+    def _flag_or_nothing(cls, value: object) -> object:
+        return value if isinstance(value, bool | str) else None
 
 
 class Step(BaseModel):
@@ -80,6 +97,16 @@ class Plan(BaseModel):
     @classmethod
     def _unknown_intent_is_other(cls, value: object) -> object:
         return value if value in ("profitability", "cashflows", "discovery") else "other"
+
+    @field_validator("needs_tools", mode="before")
+    @classmethod
+    def _unsaid_is_yes(cls, value: object) -> object:
+        return True if value is None else value
+
+    @field_validator("clarification_question", "answer", "remark", mode="before")
+    @classmethod
+    def _false_is_nothing(cls, value: object) -> object:
+        return value if isinstance(value, str) else None
 
     @field_validator("entities", mode="before")
     @classmethod

@@ -188,17 +188,18 @@ class ClickHouse:
         """
         query_id = str(uuid.uuid4())
         wait_s = timeout_s if timeout_s is not None else self.limits.timeout_s
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(
-            self._threads, self._run, statement, dict(parameters or {}), query_id
-        )
+        queued = self._threads.submit(self._run, statement, dict(parameters or {}), query_id)
+        work = asyncio.wrap_future(queued)
         try:
             return await asyncio.wait_for(asyncio.shield(work), timeout=wait_s + 2)
         except TimeoutError:
-            await self._kill_and_wait(query_id, work)
+            # One that still waits for a thread must not run after its time.
+            if not queued.cancel():
+                await self._kill_and_wait(query_id, work)
             raise QueryTimeout(_late(wait_s)) from None
         except asyncio.CancelledError:
-            await asyncio.shield(self._kill_and_wait(query_id, work))
+            if not queued.cancel():
+                await asyncio.shield(self._kill_and_wait(query_id, work))
             raise
 
     async def _kill_and_wait(self, query_id: str, work: asyncio.Future[Reply]) -> None:
@@ -362,6 +363,12 @@ class ClickHouse:
         """Turn a driver error into ours, without DSN, password or cell values."""
         text = str(error)
         code = _code_of(error)
+        if code is None and isinstance(error, _VALUE_ERRORS):
+            return QueryError(
+                Both("База не приняла значение параметра.", "The database did not take a value."),
+                code=None,
+                name="BAD_VALUE",
+            )
         if code is None:
             return self._unreachable(text)
         name = (_CODE_NAME.findall(text) or ["UNKNOWN"])[-1]
@@ -447,6 +454,10 @@ def _late(seconds: float) -> Both:
         f"Запрос не уложился в {seconds:g} с и остановлен: сузьте период или список портфелей.",
         f"The query did not finish in {seconds:g} s and was stopped: narrow the period or portfolios.",
     )
+
+
+# What Python says of a value that cannot be sent, before any database is asked.
+_VALUE_ERRORS = (UnicodeError, TypeError, OverflowError)
 
 
 def _code_of(error: Exception) -> int | None:

@@ -13,7 +13,7 @@ from tools.catalogue import catalogue_relation, portfolios_of
 from tools.context import ToolContext
 from tools.registry import Operation, Tool
 from tools.returns import CURRENCY_COLUMN, PORTFOLIO_COLUMNS
-from tools.selection import PortfolioArgs, Selection, resolve_one, select_portfolios
+from tools.selection import PortfolioArgs, SelectedIds, Selection, resolve_one, select_portfolios
 
 _LISTED = (
     *PORTFOLIO_COLUMNS,
@@ -27,6 +27,8 @@ _LISTED = (
 
 
 def _one_text(value: object) -> object:
+    if isinstance(value, SelectedIds) and len(value) == 1:
+        return str(value[0])
     if isinstance(value, list | tuple) and len(value) == 1:
         return value[0]
     return value

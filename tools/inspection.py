@@ -17,6 +17,7 @@ from schemas.errors import ConfigError, QueryError
 from schemas.language import Both
 from schemas.periods import DataDays
 from schemas.settings import PortfolioValves
+from tools.catalogue import ATTRIBUTES
 from tools.clickhouse import ClickHouse
 
 _WRAPPER = re.compile(r"^(?:Nullable|LowCardinality)\((.*)\)$", re.DOTALL)
@@ -57,7 +58,13 @@ async def inspect_dataset(client: ClickHouse, settings: PortfolioValves) -> Data
         lacking = [mapping[name] for name in ("InvestmentPortfolioID", "Dt") if name not in money_columns]
         if lacking or not any(name in money_columns for name in MONEY_COLUMNS):
             raise _lacking(money_table, lacking or [mapping[name] for name in MONEY_COLUMNS], "FLOWS_TABLE")
-        types.update({name: bare_type(of_money[real]) for name, real in money_columns.items()})
+        types.update(
+            {
+                name: bare_type(of_money[real])
+                for name, real in money_columns.items()
+                if name in MONEY_COLUMNS
+            }
+        )
     _check_types(types, mapping)
     remarks: list[Both] = []
     catalogue = await _catalogue(client, settings, remarks)
@@ -67,7 +74,7 @@ async def inspect_dataset(client: ClickHouse, settings: PortfolioValves) -> Data
     absent = [
         name
         for name in LOGICAL_COLUMNS
-        if name not in columns and name not in money_columns
+        if name not in (money_columns if name in MONEY_COLUMNS else columns)
     ]
     if absent:
         remarks.append(
@@ -189,8 +196,17 @@ async def _catalogue(
     name = TableName.parse(settings.CATALOGUE_TABLE, valve="CATALOGUE_TABLE")
     words = TableName(name.database, f"{name.name}_words")
     described = await _described_or_nothing(client, name)
-    needed = {"InvestmentPortfolioID", "Portfolio", "PortfolioCode", "FirstDt", "LastDt"}
-    if not needed <= set(described):
+    needed = {"InvestmentPortfolioID", *ATTRIBUTES, "FirstDt", "LastDt"}
+    if described and not needed <= set(described):
+        lacking = ", ".join(sorted(needed - set(described)))
+        remarks.append(
+            Both(
+                f"В справочнике {name} нет столбцов {lacking}: имена ищутся в основной таблице.",
+                f"Catalogue {name} lacks columns {lacking}: names are read from the main table.",
+            )
+        )
+        return None, None
+    if not described:
         remarks.append(
             Both(
                 f"Справочника {name} нет: имена ищутся в основной таблице. "

@@ -80,9 +80,9 @@ class Registry:
         return rows
 
     def schemas(self, *, raw_sql: bool = True) -> list[dict[str, Any]]:
-        """Return every operation as a function-calling schema, named `tool.operation`."""
+        """Return every operation as a function-calling schema, named `tool__operation`: dots are not allowed."""
         return [
-            function_schema(f"{tool}.{name}", operation.description, operation.args)
+            function_schema(f"{tool}__{name}", operation.description, operation.args)
             for (tool, name), operation in self._operations.items()
             if raw_sql or tool != RAW_TOOL_NAME
         ]

@@ -173,11 +173,23 @@ class PeriodArgs(PortfolioArgs):
     )
     end_date: OptionalDate = Field(
         default=None,
-        validation_alias=AliasChoices(
-            "end_date", "date_to", "end", "to_date", "to", "date", "on_date"
-        ),
+        validation_alias=AliasChoices("end_date", "date_to", "end", "to_date", "to"),
         description="Last day, YYYY-MM-DD.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_day(cls, data: object) -> object:
+        """Read `date` or `on_date` as an interval of one day."""
+        if not isinstance(data, dict):
+            return data
+        named = [name for name in ("date", "on_date") if name in data]
+        if not named:
+            return data
+        rest = {name: value for name, value in data.items() if name not in named}
+        if any(name in rest for name in ("start_date", "end_date")):
+            raise ValueError("give start_date and end_date, or one date, not both")
+        return {**rest, "start_date": data[named[0]], "end_date": data[named[0]]}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import date
@@ -106,7 +107,8 @@ def test_tools_are_function_calling_schemas() -> None:
 
     schemas = json.loads(out)
     names = {schema["function"]["name"] for schema in schemas}
-    assert {"profit_tool.get_profit_of_portfolio", "cashflow_tool.get_nav"} <= names
+    assert {"profit_tool__get_profit_of_portfolio", "cashflow_tool__get_nav"} <= names
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
     assert "$ref" not in out
 
 

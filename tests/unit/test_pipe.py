@@ -133,6 +133,81 @@ async def test_the_same_words_keep_the_choice_in_a_chat(pipe: Pipe, scripted_mod
     assert "PIF-000204" in again.split("<details>")[0]
 
 
+@pytest.mark.parametrize("reply", ["101", "5", "0"])
+async def test_a_number_that_is_no_option_asks_again(
+    pipe: Pipe, scripted_model: ScriptedModel, reply: str
+) -> None:
+    scripted_model.replies.append(AMBIGUOUS)
+    question = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
+    again = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024", question, reply))
+    assert "1. ДУ Меридиан Облигации" in again
+    assert len(scripted_model.requests) == 1
+
+
+async def test_an_ordinal_with_a_noun_of_its_own_is_a_new_question(
+    pipe: Pipe, scripted_model: ScriptedModel
+) -> None:
+    scripted_model.replies += [AMBIGUOUS, '{"needs_tools": false, "answer": "Что показать?"}']
+    question = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
+    await pipe.pipe(asked("Доходность Меридиан Облигации за 2024", question, "Второй квартал"))
+    assert len(scripted_model.requests) == 2
+
+
+async def test_a_question_back_without_steps_is_remembered(pipe: Pipe, scripted_model: ScriptedModel) -> None:
+    asking = {
+        "needs_tools": False, "clarification_question": "По какому портфелю?",
+        "entities": {"metric": "return", "start_date": "2024-01-01", "end_date": "2024-12-31"},
+    }  # fmt: skip
+    scripted_model.replies += [json.dumps(asking, ensure_ascii=False), AMBIGUOUS]
+    question = await pipe.pipe(asked("Какая доходность за 2024 год?"))
+    await pipe.pipe(asked("Какая доходность за 2024 год?", question, "ДУ Меридиан Облигации"))
+    sent = json.dumps(scripted_model.requests[-1]["messages"], ensure_ascii=False)
+    assert "По какому портфелю?" in sent
+    assert "2024-12-31" in sent
+
+
+async def test_a_choice_after_a_replan_goes_on_from_the_mended_plan(
+    pipe: Pipe, scripted_model: ScriptedModel
+) -> None:
+    broken = json.loads(AMBIGUOUS)
+    broken["steps"][0] = {
+        "id": "q", "tool": "clickhouse_client_base", "show_data": True,
+        "args": {"operation": "run_select_query", "query": "SELECT nothing FROM Contribution.contribution_twr_1s_mcp"},
+    }  # fmt: skip
+    scripted_model.replies += [json.dumps(broken, ensure_ascii=False), AMBIGUOUS]
+    question = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
+    assert "1. ДУ Меридиан Облигации" in question
+    answer = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024", question, "2"))
+    assert "PIF-000204" in answer.split("<details>")[0]
+
+
+async def test_a_cell_in_a_wrong_argument_is_not_told_to_the_model(
+    pipe: Pipe, scripted_model: ScriptedModel
+) -> None:
+    plan = json.loads(AMBIGUOUS)
+    plan["steps"] = [
+        {
+            "id": "f", "tool": "portfolios_discovery_tool",
+            "args": {"operation": "get_portfolios", "portfolio": "ДУ Полная потеря"},
+        },
+        {
+            "id": "r", "tool": "cashflow_tool", "show_data": True,
+            "args": {"operation": "get_nav", "portfolio_codes": ["DU-000101"], "start_date": "${f.PortfolioClientCode[0]}"},
+        },
+    ]  # fmt: skip
+    scripted_model.replies += [json.dumps(plan, ensure_ascii=False), '{"needs_tools": false, "answer": "нет"}']
+    await pipe.pipe(asked("Что-нибудь"))
+    assert len(scripted_model.requests) == 2
+    assert "C-10901" not in json.dumps(scripted_model.requests[-1]["messages"], ensure_ascii=False)
+
+
+async def test_the_planner_knows_the_table_it_may_select_from(pipe: Pipe, scripted_model: ScriptedModel) -> None:
+    scripted_model.replies.append(AMBIGUOUS)
+    await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
+    sent = json.dumps(scripted_model.requests[-1]["messages"], ensure_ascii=False)
+    assert "Contribution.contribution_twr_1s_mcp (InvestmentPortfolioID, Portfolio" in sent
+
+
 async def test_no_cell_reaches_the_model(pipe: Pipe, scripted_model: ScriptedModel) -> None:
     scripted_model.replies.append(AMBIGUOUS)
     first = await pipe.pipe(asked("Доходность Меридиан Облигации за 2024"))
