@@ -32,9 +32,9 @@ from schemas.language import Both, Language, detect_language
 from schemas.settings import Settings, valves_from_environment
 from schemas.state import Answer, answer_to_json, dumps
 from tools.all_tools import build_registry
+from tools.asking import portfolio_question
 from tools.catalogue import Catalogue
 from tools.resolver import Resolver
-from tools.selection import portfolio_question
 
 ANSWERED, USAGE, CLARIFY, FAILED = 0, 2, 3, 4
 _MARKS = {True: "✓", False: "✗", None: "!"}

@@ -17,9 +17,9 @@ from schemas.plan import Plan, Step
 from schemas.references import Reference, references_in, substitute
 from schemas.state import StepResult
 from schemas.table import Table
+from tools.arguments import SelectedIds
 from tools.context import ToolContext
 from tools.registry import Operation, Registry, read_args
-from tools.selection import SelectedIds
 
 _PORTFOLIO_COLUMNS = frozenset(
     {"InvestmentPortfolioID", "Portfolio", "PortfolioCode", "PortfolioClientCode"}

@@ -11,8 +11,8 @@ from typing import Any
 from pipe.question_dates import Span, find_days
 from schemas.periods import DataDays
 from schemas.plan import Plan, Step
+from tools.arguments import read_date
 from tools.registry import Registry
-from tools.selection import read_date
 
 
 @dataclass(frozen=True)

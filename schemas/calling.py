@@ -1,4 +1,4 @@
-"""A pydantic model as an OpenAI function-calling schema that every server understands.
+"""A pydantic model as an OpenAI function-calling schema, plain enough for the servers we know.
 
 Flat and inlined: no $ref, no defaults, no formats, no oneOf; each argument also takes text,
 because a reference to an earlier step is text.

@@ -10,7 +10,7 @@ Intent = Literal["profitability", "cashflows", "discovery", "other"]
 
 
 class Entities(BaseModel):
-    """What the model understood; shown in the receipt, never used for a figure."""
+    """What the model understood; kept for the next turn, never used for a figure."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 

@@ -33,7 +33,7 @@ class PortfolioValves(BaseModel):
     )
     CATALOGUE_TABLE: str = Field(
         default="Contribution.portfolio_catalogue",
-        description="Catalogue of portfolios with a text index (tools/sql/catalogue.sql). "
+        description="Catalogue of portfolios with text indexes (tools/sql/catalogue.sql). "
         "Where it is missing, names are read from the main table.",
     )
     COLUMNS: str = Field(
@@ -65,7 +65,6 @@ class PortfolioValves(BaseModel):
     ROWS_IN_CHAT: int = Field(default=60, ge=1, le=1000, description="Rows shown in the chat.")
     COLUMNS_IN_CHAT: int = Field(default=12, ge=2, le=40, description="Columns shown in the chat.")
     FILES: bool = Field(default=True, description="Attach the full result as a CSV file.")
-    CHARTS: bool = Field(default=True, description="Draw a chart for series.")
     RECEIPT: bool = Field(
         default=True, description="Add the collapsed block with the plan, the names and the SQL."
     )
@@ -89,7 +88,7 @@ class PortfolioValves(BaseModel):
         default=4, ge=1, le=16, description="Steps of one question that run at once."
     )
     STEP_TIMEOUT_S: float = Field(
-        default=30, gt=0, le=600, description="Longest time for one step, seconds."
+        default=30, gt=0, le=600, description="Longest time for one statement of a step, seconds."
     )
     MAX_ROWS: int = Field(
         default=200_000, ge=1, le=5_000_000, description="Most rows one step may return."

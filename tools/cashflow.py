@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from schemas.errors import NoData
 from schemas.language import Both
 from schemas.table import TOTAL, Column, Notice, Table
+from tools.arguments import PeriodArgs
 from tools.catalogue import catalogue_relation
 from tools.context import ToolContext
 from tools.flows import (
@@ -23,6 +24,7 @@ from tools.flows import (
     money_notices,
     money_parameters,
 )
+from tools.interval import day_of, period_of
 from tools.profit import PERIOD_START, period_column, period_label
 from tools.registry import Operation, Tool
 from tools.returns import (
@@ -35,7 +37,7 @@ from tools.returns import (
     identity,
     life_notices,
 )
-from tools.selection import PeriodArgs, day_of, period_of, portfolios_in, select_portfolios
+from tools.selection import portfolios_in, select_portfolios
 
 # A portfolio whose last row is older than this on the asked day is closed and not in a type's NAV.
 STALE_DAYS = 14

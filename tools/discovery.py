@@ -9,11 +9,12 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from schemas.language import Both
 from schemas.portfolio import Portfolio
 from schemas.table import Column, Notice, Table
+from tools.arguments import PortfolioArgs, SelectedIds
 from tools.catalogue import catalogue_relation, portfolios_of
 from tools.context import ToolContext
 from tools.registry import Operation, Tool
 from tools.returns import CURRENCY_COLUMN, PORTFOLIO_COLUMNS
-from tools.selection import PortfolioArgs, SelectedIds, Selection, resolve_one, select_portfolios
+from tools.selection import Selection, resolve_one, select_portfolios
 
 _LISTED = (
     *PORTFOLIO_COLUMNS,

@@ -15,6 +15,7 @@ from schemas.dataset import Dataset
 from schemas.language import Both
 from schemas.periods import Period
 from schemas.table import Column, Notice, Table
+from tools.arguments import PeriodArgs
 from tools.catalogue import Fragment, catalogue_relation
 from tools.context import ToolContext
 from tools.flows import (
@@ -24,13 +25,14 @@ from tools.flows import (
     money_expression,
     money_parameters,
 )
+from tools.interval import period_of
 from tools.registry import Operation
 from tools.returns import (
     called,
     daily_returns,
     return_parameters,
 )
-from tools.selection import PeriodArgs, Selection, period_of, select_portfolios
+from tools.selection import Selection, select_portfolios
 
 
 class GroupArgs(PeriodArgs):
@@ -46,18 +48,16 @@ LOOK_BACK_DAYS = 31
 _WITH_DAYS_BEFORE = (
     f"f.{{c_dt:Identifier}} >= {{start:Date}} - {LOOK_BACK_DAYS} AND f.{{c_dt:Identifier}} < {{end:Date}} + 1"
 )
-# The last NAV before the day, and whether the last row with one contradicts itself.
-_EARLIER = """
-anyLast(toNullable(@nav)) OVER earlier AS before,
-ifNull(anyLast(if(isNull(@nav) AND NOT @unclear, NULL, @unclear)) OVER earlier, 0) AS contradicted"""
+# The last NAV before the day; NaN where that row contradicts itself, NULL where there is none.
+_EARLIER = "anyLast(toNullable(if(@unclear, nan, toFloat64(@nav)))) OVER earlier AS before"
 _WINDOW = (
     "WINDOW earlier AS (PARTITION BY id ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
 )
-_WEIGHT = "if(isNull(before), 0, toFloat64(before) + toFloat64(ifNull(@inflow, 0))) AS weight"
+_WEIGHT = "if(isNull(before) OR isNaN(before), 0, before + toFloat64(ifNull(@inflow, 0))) AS weight"
 
 # Returns, NAV and inflow of one table in one reading.
 _TOGETHER = """
-SELECT id, d, currency, x, bad, conflict, contradicted OR i_unclear AS unclear, @weight
+SELECT id, d, currency, x, bad, conflict, ifNull(isNaN(before), 0) OR i_unclear AS unclear, @weight
 FROM (
     SELECT id, d, currency, nav, n_unclear, inflow, i_unclear,
            ifNull(low != high, 0) OR (nulls > 0 AND nulls < copies) AS conflict,
@@ -88,7 +88,7 @@ SELECT r.id AS id, r.d AS d, w.currency AS currency, r.x AS x, r.bad AS bad, r.c
        w.unclear AS unclear, ifNull(w.weight, 0) AS weight
 FROM @returns AS r
 LEFT JOIN (
-    SELECT n.id AS id, n.d AS d, n.currency AS currency, n.contradicted OR i.conflict AS unclear,
+    SELECT n.id AS id, n.d AS d, n.currency AS currency, ifNull(isNaN(n.before), 0) OR i.conflict AS unclear,
            n.before AS before, @weight
     FROM (SELECT id, d, currency, @earlier FROM @nav_days @window) AS n
     LEFT JOIN (SELECT id, d, amount, conflict FROM @inflow_days) AS i ON i.id = n.id AND i.d = n.d

@@ -6,6 +6,7 @@ from typing import Any
 
 from schemas.language import Both
 from schemas.table import Column, Notice, Table
+from tools.arguments import PeriodArgs
 from tools.context import ToolContext
 from tools.flows import (
     FLOW_QUALITY,
@@ -17,6 +18,7 @@ from tools.flows import (
     money_notices,
     money_parameters,
 )
+from tools.interval import period_of
 from tools.registry import Operation
 from tools.returns import (
     CURRENCY_COLUMN,
@@ -26,7 +28,7 @@ from tools.returns import (
     identity,
     life_notices,
 )
-from tools.selection import PeriodArgs, period_of, portfolios_in, select_portfolios
+from tools.selection import portfolios_in, select_portfolios
 
 _STATEMENT = """
 SELECT e.id AS id, e.nav_end AS nav_end, e.nav_before AS nav_before, e.end_currency AS currency,

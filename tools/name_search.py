@@ -90,7 +90,7 @@ _ROWS_OF = (
 )
 _WORDS_TABLE = "{cat_db:Identifier}.{words_table:Identifier}"
 _NEAR_WORDS = (
-    f"SELECT DISTINCT Word FROM {_WORDS_TABLE} WHERE hasAny(Pieces, {{pieces:Array(String)}}) "
+    f"SELECT Word FROM {_WORDS_TABLE} WHERE hasAny(Pieces, {{pieces:Array(String)}}) "
     f"LIMIT {_MOST_WORDS}"
 )
 _PARTS = (
@@ -213,7 +213,8 @@ class NameSearch:
         reply = await self.catalogue.client.query(
             statement, {**parameters, "cat_db": table.database, "words_table": table.name}
         )
-        return [row[0] for row in reply.rows]
+        # A word may stand twice until its parts are merged.
+        return list(dict.fromkeys(row[0] for row in reply.rows))
 
     async def _by_ids(self, ids: Sequence[PortfolioId], fitting: int) -> Candidates:
         if not ids:

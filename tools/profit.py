@@ -12,7 +12,9 @@ from pydantic import Field
 from schemas.language import Both
 from schemas.portfolio import Portfolio
 from schemas.table import TOTAL, Column, Notice, Table
+from tools.arguments import PeriodArgs
 from tools.context import ToolContext
+from tools.interval import period_of
 from tools.registry import Operation, Tool
 from tools.returns import (
     FIRST_DAY,
@@ -31,7 +33,7 @@ from tools.returns import (
     quality_notices,
     return_parameters,
 )
-from tools.selection import PeriodArgs, period_of, portfolios_in, select_portfolios
+from tools.selection import portfolios_in, select_portfolios
 
 TWR = Column("TWR", "number", "fraction", label=Both("Доходность", "Return"))
 DETAILS = (OBSERVATIONS, FIRST_DAY, LAST_DAY)

@@ -8,7 +8,9 @@ from schemas.language import Both
 from schemas.periods import Period
 from schemas.portfolio import Portfolio
 from schemas.table import Column, Notice, Table
+from tools.arguments import PeriodArgs
 from tools.context import ToolContext
+from tools.interval import period_of
 from tools.profit import DETAILS, TWR, figure_details, per_portfolio
 from tools.registry import Operation
 from tools.returns import (
@@ -24,7 +26,7 @@ from tools.returns import (
     quality_notices,
     return_parameters,
 )
-from tools.selection import PeriodArgs, period_of, portfolios_in, select_portfolios
+from tools.selection import portfolios_in, select_portfolios
 
 YEAR_DAYS = 365
 
