@@ -12,7 +12,6 @@ import json
 import logging
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from pydantic import ValidationError
 
 from pipe.agent import answer_question, run_plan
 from pipe.checkup import check_setup
+from pipe.format import without_markup
 from pipe.model import ExternalModel
 from pipe.reading import read_plan
 from pipe.render import render_answer
@@ -222,8 +222,7 @@ def _print_answer(
         print(dumps(answer_to_json(answer, language)))
     else:
         plain = settings.model_copy(update={"RECEIPT": False, "ROWS_IN_CHAT": 1000, "COLUMNS_IN_CHAT": 40})
-        # The invisible line is for chats only.
-        print(render_answer(replace(answer, plan=None), plain, language))
+        print(without_markup(render_answer(answer, plain, language, for_chat=False)))
     return {"ok": ANSWERED, "clarification": CLARIFY}.get(answer.status, FAILED)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import date, datetime
 from decimal import Decimal
@@ -82,6 +83,16 @@ def escape(text: str) -> str:
         lambda found: _ENTITIES.get(found.group(1), "\\" + found.group(1)), _BLANKS.sub(" ", text)
     )
     return _LINK.sub(_WORD_JOINER, _FIRST.sub(r"\1\\", flat, count=1))
+
+
+_RULE_OF_TABLE = re.compile(r"^\|(?::?-+:?\|)+\n?", re.MULTILINE)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def without_markup(text: str) -> str:
+    """Return our Markdown as a terminal shows it best: no stars, escapes, entities or table rules."""
+    plain = _RULE_OF_TABLE.sub("", text).replace("**", "").replace(_WORD_JOINER, "")
+    return _ESCAPED.sub(r"\1", html.unescape(plain))
 
 
 _WORD_JOINER = "\u2060"

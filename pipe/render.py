@@ -24,11 +24,17 @@ _LONGEST_CELL = 120
 
 
 def render_answer(
-    answer: Answer, settings: Settings, language: Language, *, files: str = ""
+    answer: Answer,
+    settings: Settings,
+    language: Language,
+    *,
+    files: str = "",
+    for_chat: bool = True,
 ) -> str:
     """Return the whole message; it never begins with `data:` and is never empty.
 
-    `files` is a finished line of links, put after the tables.
+    `files` is a finished line of links, put after the tables. Only a chat gets the invisible line
+    that the next turn reads.
     """
     parts = [_message(answer, language)]
     if answer.clarification is not None and answer.clarification.options:
@@ -46,7 +52,7 @@ def render_answer(
     text = "\n\n".join(part for part in parts if part)
     if settings.RECEIPT and answer.results:
         text += "\n\n" + _receipt(answer, language)
-    return text + remember(answer)
+    return text + (remember(answer) if for_chat else "")
 
 
 def _message(answer: Answer, language: Language) -> str:

@@ -137,6 +137,7 @@ def answer_to_json(answer: Answer, language: Language) -> dict[str, Any]:
         "warnings": _notices_to_json(answer.notices, language),
         "clarification": clarification,
         "corrections": [text.to(language) for text in answer.corrections],
+        "remark": (answer.plan.remark or "") if answer.plan else "",
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipe.format import escape
+from pipe.format import escape, without_markup
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,8 @@ def test_markup_is_shown_as_it_stands(text: str, shown: str) -> None:
 def test_addresses_are_not_links(address: str) -> None:
     assert address not in escape(address)
     assert escape(address).replace("\u2060", "") == address
+
+
+def test_a_terminal_gets_no_markup() -> None:
+    shown = f"**{escape('1. <b> $x_y')}**\n\n| a |\n|---:|\n| {escape('c|d')} |"
+    assert without_markup(shown) == "1. <b> $x_y\n\n| a |\n| c|d |"
