@@ -43,7 +43,7 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_bundle(ROOT, tmp_path_factory.mktemp("bundle")).read_text(encoding="utf-8")
 
 
-@pytest.fixture(params=["packages", "bundle"])
+@pytest.fixture(params=["packages", pytest.param("bundle", marks=pytest.mark.slow)])
 def pipe(
     request: pytest.FixtureRequest, demo_dsn: str, scripted_model: ScriptedModel, bundled: str
 ) -> Any:
