@@ -220,7 +220,9 @@ def _decide(text: str, ranked: list[_Ranked], found: Candidates) -> Resolution:
     whole = [pair for pair in fits if not pair[1].missing]
     rivals = whole or fits
     best = rivals[0][1]
-    rivals = [pair for pair in rivals if pair[1].edits <= best.edits + 1]
+    # A whole name with a slip does not beat a longer one that has the very words.
+    closer = [pair for pair in fits if pair[1].missing and pair[1].edits < best.edits]
+    rivals = [*[pair for pair in rivals if pair[1].edits <= best.edits + 1], *(closer if whole else [])]
     everyone = [portfolio for portfolio, _fit in fits]
     if len(rivals) > 1 or not found.complete:
         total = len(fits) if found.complete else max(len(fits), found.fitting)

@@ -60,6 +60,8 @@ _LEADING = re.compile(
     r"^\s*(?:портфел(?:ь|я|ю|ем|е)|клиент(?:а|у|ом)?|код(?:а|у)?|portfolio|client|code|id|№|#)[\s:]+",
     re.IGNORECASE,
 )
+_ROMAN_DIGITS = str.maketrans("ivx", "159")
+_ROMAN_NUMERAL = re.compile(r"(?<!\w)[ivx]{1,5}(?!\w)")
 _QUOTES = "\"'«»“”„‘’`"
 
 
@@ -124,6 +126,8 @@ def sound(text: str) -> str:
     heard = re.sub(
         r"\w+", lambda word: word.group().translate(_FOLD) if _mixed(word.group()) else word.group(), heard
     )
+    # A numeral is no sound: «II» would shrink to «и» and be lost.
+    heard = _ROMAN_NUMERAL.sub(lambda word: "римское" + word.group().translate(_ROMAN_DIGITS), heard)
     for latin, cyrillic in _SOUNDS:
         heard = heard.replace(latin, cyrillic)
     heard = heard.translate(_SOUND_LETTERS)

@@ -13,7 +13,7 @@ from tools.spellings import (
     to_english_layout,
     to_russian_layout,
 )
-from tools.words import Fit, edits, fit, same_words, stem, words_of
+from tools.words import Fit, edits, fit, same_words, sound_words_of, stem, words_of
 
 
 @pytest.mark.parametrize(
@@ -148,3 +148,9 @@ def test_outer_quotes_and_words_before_a_name_come_off() -> None:
 )
 def test_same_words_but_for_case_forms(asked: str, stored: str, same: bool) -> None:
     assert same_words(asked, stored) is same
+
+
+@pytest.mark.parametrize(("asked", "stored"), [("Фонд Рост", "Фонд Рост II"), ("Рост II", "Рост"), ("Рост II", "Рост III"), ("Рост XI", "Рост XX")])
+def test_a_numeral_is_not_lost_by_sound(asked: str, stored: str) -> None:
+    found = fit(sound_words_of(asked), sound_words_of(stored), stored_type="")
+    assert found is None or found.missing > 0
