@@ -71,7 +71,7 @@ class Workplace:
         )
 
     async def _days(self) -> DataDays:
-        """Return the days with data, asked of the database once a minute at most."""
+        """Return the days with data, asked of the database every FRESH_DAYS_S seconds at most."""
         if self.days is None or time.monotonic() - self.days[0] > FRESH_DAYS_S:
             self.days = (time.monotonic(), await data_days(self.client, self.dataset))
         return self.days[1]

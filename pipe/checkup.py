@@ -54,7 +54,7 @@ async def check_setup(settings: Settings) -> list[Line]:
                 ),
             )
         )
-    lines.extend((None, text) for text in dataset.remarks )
+    lines.extend((None, text) for text in dataset.remarks)
     return lines
 
 

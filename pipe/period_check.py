@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -12,7 +12,7 @@ from pipe.question_dates import Span, find_days
 from schemas.periods import DataDays
 from schemas.plan import Plan, Step
 from tools.arguments import read_date
-from tools.registry import Registry
+from tools.registry import Operation, Registry
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,13 @@ def period_findings(plan: Plan, registry: Registry, asked: AskedDays) -> Iterato
     dated = [
         (step, given)
         for step in plan.steps
-        if _takes_dates(step, registry) and (given := _interval_of(step)) is not None
+        if (operation := registry.operation(step.tool, step.operation)) is not None
+        and (given := _interval_of(step, operation)) is not None
     ]
     if not dated:
         return
-    last = asked.data.last.isoformat() if asked.data.last else ""
-    right = [any(_fits(given, span, asked, last) for span in spans) for _step, given in dated]
+    allowed = [*spans, _from_first_to_last(spans)]
+    right = [any(_fits(given, span, asked) for span in allowed) for _step, given in dated]
     one_period = len(spans) == 1 and not _COMPARING.search(question)
     if all(right) or (any(right) and not one_period):
         return
@@ -60,7 +61,7 @@ _COMPARING = re.compile(
     r"сравн|ранее|раньше|предыдущ|прошл|против|чем|динамик|compar|earlier|previous|versus|\bvs\b|than|ago",
     re.IGNORECASE,
 )
-_STARTS = ("start_date", "date_from", "start", "from_date", "from")
+_STARTS = ("start_date", "date_from", "start", "from_date", "from", "date", "on_date")
 _ENDS = ("end_date", "date_to", "end", "to_date", "to", "date", "on_date")
 _NAME_FIELDS = ("portfolio_names", "portfolio_name", "portfolios", "portfolio", "names", "name")
 
@@ -74,13 +75,28 @@ def _names_in(plan: Plan) -> list[str]:
     return sorted({item for item in given if isinstance(item, str) and item.strip()}, key=len, reverse=True)
 
 
-def _takes_dates(step: Step, registry: Registry) -> bool:
-    operation = registry.operation(step.tool, step.operation)
-    return operation is not None and "end_date" in operation.args.model_fields
+def _from_first_to_last(spans: Sequence[Span]) -> Span:
+    """Return the interval over all spans: «за 2023 и 2024» may be one."""
+    starts, ends = [span.start for span in spans], [span.end for span in spans]
+    return Span(
+        None if None in starts else min(filter(None, starts)),
+        None if None in ends else max(filter(None, ends)),
+    )
 
 
-def _interval_of(step: Step) -> tuple[str | None, str | None] | None:
-    """Return the interval as ISO dates, None where it comes from another step or cannot be read."""
+@dataclass(frozen=True)
+class _Given:
+    """The days a step was given, as ISO dates; `on_last_day`: the first day does not matter."""
+
+    start: str | None
+    end: str | None
+    on_last_day: bool
+
+
+def _interval_of(step: Step, operation: Operation) -> _Given | None:
+    """Return the days of a step, None where it takes none or they come from another step."""
+    if "end_date" not in operation.args.model_fields:
+        return None
     found: list[str | None] = []
     for fields in (_STARTS, _ENDS):
         value = next((step.args[name] for name in fields if step.args.get(name)), None)
@@ -94,31 +110,29 @@ def _interval_of(step: Step) -> tuple[str | None, str | None] | None:
         if not isinstance(day, date):
             return None
         found.append(day.isoformat())
-    return found[0], found[1]
+    start, end = found
+    if start is None and end is not None:
+        # What the tools fill in: the beginning of that year.
+        start = f"{end[:4]}-01-01"
+    series = bool(step.args.get("by_date") or step.args.get("period"))
+    return _Given(start, end, operation.on_last_day and not series)
 
 
-def _fits(
-    given: tuple[str | None, str | None], span: Span, asked: AskedDays, last: str
-) -> bool:
+def _fits(given: _Given, span: Span, asked: AskedDays) -> bool:
     if asked.follow_up and _other_year(given, span):
         return True
-    start, end = given
-    today = asked.today.isoformat()
+    last = asked.data.last.isoformat() if asked.data.last else None
     ends = {span.end}
-    if span.end is not None and last and span.end >= last:
-        ends |= {last, today, None}
-    if span.end is None:
-        ends |= {last, today, None}
-    if span.start is None:
-        return end in ends
-    if span.on_day:
-        return end in ends
-    return start == span.start and end in ends
+    if span.end is None or (last is not None and span.end >= last):
+        ends |= {last, asked.today.isoformat(), None}
+    if given.end not in ends:
+        return False
+    return span.start is None or given.on_last_day or given.start == span.start
 
 
-def _other_year(given: tuple[str | None, str | None], span: Span) -> bool:
+def _other_year(given: _Given, span: Span) -> bool:
     """Say whether only the year differs: «а за третий квартал?» may mean that of the turn before."""
     return all(
         mine is not None and other is not None and mine[5:] == other[5:]
-        for mine, other in zip(given, (span.start, span.end), strict=True)
+        for mine, other in ((given.start, span.start), (given.end, span.end))
     )

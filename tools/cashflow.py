@@ -352,6 +352,7 @@ CASHFLOW_TOOL = Tool(
             get_nav,
             Both("СЧА", "NAV"),
             ("NAV",),
+            on_last_day=True,
         ),
         Operation(
             "get_inflow",
@@ -384,6 +385,7 @@ CASHFLOW_TOOL = Tool(
             get_nav_by_type,
             Both("СЧА по типам", "NAV by type"),
             ("NAV", "PortfolioType"),
+            on_last_day=True,
         ),
     ),
 )

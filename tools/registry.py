@@ -23,7 +23,8 @@ class Operation:
     """One operation of a tool.
 
     `needs` are the logical columns without which it is not offered; `title` is what a status says
-    while it runs. The description is written for the planner.
+    while it runs. The description is written for the planner. `on_last_day` says that without
+    by_date or period the figure stands on the last day alone, whatever the first.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Operation:
     run: Callable[[Any, ToolContext], Awaitable[Table]]
     title: Both
     needs: tuple[str, ...] = ()
+    on_last_day: bool = False
 
 
 @dataclass(frozen=True)

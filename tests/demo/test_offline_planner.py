@@ -16,8 +16,9 @@ import pytest
 
 from demo.offline_planner import MODEL_ID, reply_to, serve
 from demo.rules import plan_for
+from pipe.period_check import AskedDays, period_findings
 from prompts.planner import OfferedOperation, describe_operations, render_planner_prompt
-from schemas.periods import named_periods
+from schemas.periods import DataDays, named_periods
 from schemas.plan import Plan
 from tools.all_tools import build_registry
 from tools.registry import read_args
@@ -244,6 +245,8 @@ def messages_for(question: str, previous: dict[str, Any] | None = None) -> list[
 def planned(question: str, previous: dict[str, Any] | None = None) -> dict[str, Any]:
     plan: dict[str, Any] = json.loads(reply_to(messages_for(question, previous)))
     assert_runnable(plan)
+    asked = AskedDays(question, TODAY, DataDays(last=LAST_DAY), follow_up=previous is not None)
+    assert list(period_findings(Plan.model_validate(plan), REGISTRY, asked)) == [], question
     return plan
 
 
@@ -524,6 +527,21 @@ def test_a_follow_up_without_a_year_keeps_the_year() -> None:
     then = planned("and in Q3?", {"question": "Return of Meridian Global Equity in Q2 2024?", "plan": first})
     (call,) = calls_of(then)
     assert (call["start_date"], call["end_date"]) == ("2024-07-01", "2024-09-30")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "СЧА ПИФ Горизонт Индекс за 2024 год",
+        "СЧА, приток и отток ПИФ Горизонт Индекс за третий квартал 2025",
+        "NAV of Baltic Fixed Income for Q3 2025",
+        "СЧА по типам за 2024",
+        "СЧА ДУ Горизонт Акции за прошлый месяц",
+        "СЧА ПИФ Горизонт Индекс на конец 2024 года",
+    ],
+)
+def test_a_nav_over_a_period_is_a_plan_that_may_run(question: str) -> None:
+    assert calls_of(planned(question))
 
 
 def test_every_reply_says_what_answered() -> None:

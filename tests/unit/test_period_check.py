@@ -108,3 +108,29 @@ def test_a_year_in_a_name_is_not_a_period() -> None:
 
 def test_dates_from_another_step_are_not_judged() -> None:
     assert findings("Доходность за 2024 год", dates("${s0.FirstDt[0]}", "2024-12-31")) == []
+
+
+def nav_findings(question: str, *, operation: str = "get_nav", **args: Any) -> list[str]:
+    step = {"id": "n", "tool": "cashflow_tool", "args": {"operation": operation, **args}, "show_data": True}
+    plan = Plan.model_validate({"steps": [step]})
+    return list(period_findings(plan, build_registry(), AskedDays(question, TODAY, DATA)))
+
+
+def test_a_nav_of_one_day_needs_only_the_last_day() -> None:
+    for operation in ("get_nav", "get_nav_by_type"):
+        assert nav_findings("СЧА за третий квартал 2025", operation=operation, end_date="2025-09-30") == []
+        assert nav_findings("СЧА за третий квартал 2025", operation=operation, end_date="2025-06-30")
+    assert nav_findings("СЧА с начала года") == []
+    assert nav_findings("СЧА за 2024")
+
+
+def test_a_series_or_a_flow_needs_the_first_day_too() -> None:
+    question = "за третий квартал 2025"
+    assert nav_findings(f"СЧА по дням {question}", by_date=True, end_date="2025-09-30")
+    assert nav_findings(f"Приток {question}", operation="get_inflow", end_date="2025-09-30")
+    assert nav_findings("Приток за 2024 год", operation="get_inflow", end_date="2024-12-31") == []
+
+
+def test_two_periods_may_be_taken_as_one() -> None:
+    assert findings("Доходность за 2023 и за 2024 год", dates("2023-01-01", "2024-12-31")) == []
+    assert findings("Доходность за 2023 и за 2024 год", dates("2022-01-01", "2024-12-31"))
