@@ -17,19 +17,11 @@ import pytest
 from pipe.workplaces import workplace_for
 from schemas.settings import Settings
 from tests.conftest import PlanRunner
+from tests.days import weekdays
 
 pytestmark = pytest.mark.slow
 
 MONDAY = date(2025, 3, 3)
-
-
-def weekdays(count: int, first: date = MONDAY) -> list[date]:
-    found = []
-    while len(found) < count:
-        if first.weekday() < 5:
-            found.append(first)
-        first += timedelta(days=1)
-    return found
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,7 @@ class Kind:
     args: dict[str, Any] = field(default_factory=dict)
 
     def dated(self) -> list[tuple[date, float | None]]:
-        return list(zip(self.days or weekdays(len(self.returns)), self.returns, strict=True))
+        return list(zip(self.days or weekdays(MONDAY, len(self.returns)), self.returns, strict=True))
 
 
 YEAR_AND_A_HALF = [date(2023, 7, 3) + timedelta(days=i) for i in range(575)]
@@ -56,7 +48,7 @@ KINDS = [
          YEAR_AND_A_HALF),
     Kind("days are calendar days of the interval, not rows over 252", "quantstats #291, #355, #458",
          [0.3, *[0.0] * 520, 0.0], "get_annualised_profit", {"AnnualisedTWR": 1.3 ** (365 / 730) - 1, "Days": 730},
-         [*weekdays(521, date(2023, 3, 6)), date(2025, 3, 4)],),
+         [*weekdays(date(2023, 3, 6), 521), date(2025, 3, 4)],),
     Kind("a short period keeps its sign and is not annualised", "ghostfolio #585, #2823",
          [-0.0124, 0.0], "get_annualised_profit", {"TWR": -0.0124, "AnnualisedTWR": None}),
     Kind("a loss on the first day is a drawdown", "quantstats #438; pyfolio #179",
@@ -75,7 +67,7 @@ KINDS = [
          {"GeometricMeanTWR": (1.01 * 0.98 * 1.03) ** (1 / 3) - 1}),
     Kind("leading missing values do not begin the series", "backtesting.py PR #1346",
          [None, None, 0.1], "get_profit_of_portfolio",
-         {"TWR": 0.1, "Observations": 1, "FirstDt": weekdays(3)[2]}),
+         {"TWR": 0.1, "Observations": 1, "FirstDt": weekdays(MONDAY, 3)[2]}),
     Kind("one missing day does not empty the total", "wealthfolio #1425; ffn #241",
          [0.1, None, 0.1], "get_profit_of_portfolio", {"TWR": 1.1 * 1.1 - 1}),
     Kind("zero days count in a mean", "quantstats avg_return",
@@ -104,7 +96,7 @@ def bugs_dsn(engine: Any, demo_dsn: str) -> Iterator[str]:
             [number, f"Ряд {number}", f"K{number}", "Ряды", "RUB", day, value, None, 0, 0]
             for day, value in kind.dated()
         ]
-    one, two, three = weekdays(3)
+    one, two, three = weekdays(MONDAY, 3)
     # A deposit is no gain; a missing NAV is no zero; two portfolios bear one name.
     rows += [
         [101, "Взнос", "F1", "Потоки", "RUB", one, 0.0, Decimal(100), 0, 0],
@@ -154,7 +146,7 @@ async def test_a_kind_of_bug_does_not_occur(bugs: PlanRunner, number: int) -> No
 
 async def test_a_deposit_is_no_gain(bugs: PlanRunner) -> None:
     """Portfolio Performance #30: a transfer counted as performance."""
-    one, two, _three = weekdays(3)
+    one, two, _three = weekdays(MONDAY, 3)
     answer = await bugs.step(
         "profit_tool", "get_profit_in_money", portfolio_codes=["F1"], start_date=str(two), end_date=str(two)
     )
@@ -165,7 +157,7 @@ async def test_a_deposit_is_no_gain(bugs: PlanRunner) -> None:
 
 async def test_a_missing_nav_is_not_zero(bugs: PlanRunner) -> None:
     """Portfolio Performance #278; a LEFT JOIN in ClickHouse gives 0 for an absent row."""
-    one, _two, three = weekdays(3)
+    one, _two, three = weekdays(MONDAY, 3)
     answer = await bugs.step(
         "cashflow_tool", "get_nav", portfolio_codes=["F1"], by_date=True, start_date=str(one), end_date=str(three)
     )
@@ -174,7 +166,7 @@ async def test_a_missing_nav_is_not_zero(bugs: PlanRunner) -> None:
 
 async def test_namesakes_are_not_one_portfolio(bugs: PlanRunner) -> None:
     """Grouping by name links the returns of two portfolios: 1.1 · 1.1."""
-    day = weekdays(1)[0]
+    day = weekdays(MONDAY, 1)[0]
     answer = await bugs.step(
         "profit_tool", "get_profit_of_portfolio", portfolio_types=["Тёзки"], start_date=str(day), end_date=str(day)
     )
@@ -187,7 +179,7 @@ async def test_namesakes_are_not_one_portfolio(bugs: PlanRunner) -> None:
 
 async def test_a_deposit_into_one_of_a_group_is_no_return_of_the_group(bugs: PlanRunner) -> None:
     """wealthfolio #1414; GIPS 2020, 2.A.36: weights are the values before plus the flow."""
-    _one, two, three = weekdays(3)
+    _one, two, three = weekdays(MONDAY, 3)
     answer = await bugs.step(
         "profit_tool", "get_group_profit", portfolio_types=["Группа"], start_date=str(two), end_date=str(three)
     )
@@ -211,7 +203,7 @@ async def test_an_empty_month_is_neither_a_row_nor_silent(bugs: PlanRunner) -> N
 
 async def test_daily_and_running_returns_are_told_apart(bugs: PlanRunner) -> None:
     """zipline #2103: cumulative returns under the title of daily ones; rebasing is by division."""
-    days = weekdays(3)
+    days = weekdays(MONDAY, 3)
     answer = await bugs.step(
         "profit_tool", "get_profit_of_portfolio", portfolio_codes=["K7"], by_date=True,
         start_date=str(days[0]), end_date=str(days[-1]),

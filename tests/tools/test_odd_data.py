@@ -18,6 +18,7 @@ from schemas.errors import ConfigError, PlanError
 from schemas.settings import Settings
 from schemas.state import Answer
 from tests.conftest import PlanRunner
+from tests.days import weekdays
 
 TABLE = "OddData.`day rows`"
 SETTINGS = {
@@ -47,15 +48,6 @@ class Row:
         money = [None if item is None else Decimal(item) for item in (self.nav, self.into, self.out)]
         evening = datetime.combine(self.day, time(18, 30))
         return [self.id, self.name, self.code, self.kind, self.ccy, evening, self.twr, *money]
-
-
-def weekdays(first: date, count: int) -> list[date]:
-    found = []
-    while len(found) < count:
-        if first.weekday() < 5:
-            found.append(first)
-        first += timedelta(days=1)
-    return found
 
 
 D = weekdays(date(2025, 1, 8), 8)  # 8, 9, 10, 13, 14, 15, 16, 17 January
