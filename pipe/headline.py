@@ -69,6 +69,10 @@ def _days(results: Sequence[StepResult], language: Language) -> str:
         for result in results
         if result.show_data and result.table is not None
     }
+    # A figure of one day says its day in a column; the interval of the others is still one.
+    longer = {span for span in spans if span is not None and span[0] != span[1]}
+    if len(longer) == 1 and None not in spans:
+        spans = longer
     span = spans.pop() if len(spans) == 1 else None
     if span is None:
         return ""

@@ -186,6 +186,7 @@ def _value_names(
             if all(_same_details(column.name, table, other) for other in tables[:number]):
                 continue
         clashes = sum(1 for other in tables if column.name in other.names) > 1
+        clashes = clashes or (column.role == "value" and _of_several_intervals(tables))
         if not clashes or (column.role == "detail" and column.name not in taken):
             taken[column.name] = column
             added[column.name] = column
@@ -202,6 +203,11 @@ def _value_names(
         taken[name] = renamed
         added[column.name] = renamed
     return added
+
+
+def _of_several_intervals(tables: Iterable[Table]) -> bool:
+    """Say whether the figures are of more than one interval; those of one day say it themselves."""
+    return len({table.days for table in tables if table.days and table.days[0] != table.days[1]}) > 1
 
 
 def _same_details(name: str, left: Table, right: Table) -> bool:

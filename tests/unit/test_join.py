@@ -6,6 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from pipe.headline import headline
 from pipe.join import join_results
 from schemas.state import StepResult, dumps
 from schemas.table import Column, Table
@@ -95,3 +96,20 @@ def test_two_portfolios_of_one_measure_stand_in_one_column() -> None:
 
     assert table.names == ("InvestmentPortfolioID", "Portfolio", "Dt", "NAV")
     assert table.column("NAV") == [Decimal(5), Decimal(6)]
+
+
+def test_different_measures_of_different_periods_say_which() -> None:
+    first, second = (date(2025, 1, 1), date(2025, 3, 31)), (date(2025, 4, 1), date(2025, 6, 30))
+    inflow = Table((ID, money("Inflow")), ((1, Decimal(5)),), days=first)
+    outflow = Table((ID, money("Outflow")), ((1, Decimal(6)),), days=second)
+    nav = Table((ID, money("NAV")), ((1, Decimal(7)),), days=(date(2025, 3, 31), date(2025, 3, 31)))
+
+    (table,) = join_results([result("i", inflow), result("o", outflow)])
+    assert table.names == (
+        "InvestmentPortfolioID", "Inflow (2025-01-01…2025-03-31)", "Outflow (2025-04-01…2025-06-30)",
+    )  # fmt: skip
+
+    together = [result("n", nav), result("i", inflow)]
+    (table,) = join_results(together)
+    assert table.names == ("InvestmentPortfolioID", "NAV", "Inflow")
+    assert "01.01.2025–31.03.2025" in headline((table,), together).ru
